@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds NCCL beside the CUDA toolkit, under NCCL_ROOT or where the system keeps libraries. Defines NCCL::NCCL.
+set(nccl_hints "")
+if(CUDAToolkit_FOUND)
+  set(nccl_hints HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_DIR})
+endif()
+find_path(NCCL_INCLUDE_DIR nccl.h ${nccl_hints})
+find_library(NCCL_LIBRARY nccl ${nccl_hints})
+
+set(NCCL_VERSION "")
+if(NCCL_INCLUDE_DIR)
+  foreach(part IN ITEMS MAJOR MINOR PATCH)
+    file(STRINGS "${NCCL_INCLUDE_DIR}/nccl.h" line REGEX "^#define NCCL_${part} +[0-9]+")
+    string(REGEX MATCH "[0-9]+" number "${line}")
+    list(APPEND NCCL_VERSION "${number}")
+  endforeach()
+  list(JOIN NCCL_VERSION "." NCCL_VERSION)
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(
+  NCCL
+  REQUIRED_VARS NCCL_LIBRARY NCCL_INCLUDE_DIR
+  VERSION_VAR NCCL_VERSION
+)
+mark_as_advanced(NCCL_INCLUDE_DIR NCCL_LIBRARY)
+
+if(NCCL_FOUND AND NOT TARGET NCCL::NCCL)
+  add_library(NCCL::NCCL UNKNOWN IMPORTED)
+  set_target_properties(
+    NCCL::NCCL
+    PROPERTIES IMPORTED_LOCATION "${NCCL_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${NCCL_INCLUDE_DIR}"
+  )
+endif()

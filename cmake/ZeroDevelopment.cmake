@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What our own translation units are compiled with. Linked PRIVATE; users get none of it.
+add_library(zero_dev_flags INTERFACE)
+
+target_compile_options(
+  zero_dev_flags
+  INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>"
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fconcepts-diagnostics-depth=2>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+)
+if(ZERO_WERROR)
+  target_compile_options(
+    zero_dev_flags
+    INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror>
+      $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
+  )
+endif()

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/cuda.cuh>
+
+int main() {
+  return zero::version_major == ZERO_VERSION_MAJOR ? 0 : 1;
+}
