@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/dtype.hpp>
+
+#include <cstdint>
+
+// Every public name of the library that can be declared ahead, and the one place that states the
+// defaults of the policies. Include this, and never declare the names yourself.
+
+namespace zero {
+
+// core
+class shape;
+struct parameter_traits;
+template <element T, std::int64_t... Extents>
+class Tensor;
+
+// model
+struct parameter;
+struct model_layout;
+enum class phase : std::uint8_t;
+struct program_token;
+struct program;
+template <class Model>
+class ProgramBuilder;
+
+// policies and their arguments
+struct stage_category;
+struct offload_category;
+struct precision_category;
+struct accumulate_category;
+struct reduction_category;
+struct optimizer_category;
+struct communicator_category;
+struct device_category;
+
+struct None;
+struct FP32;
+struct BF16;
+struct FP16;
+struct Native;
+struct Ordered;
+
+template <int Number>
+struct Stage;
+template <class Tier>
+struct Offload;
+template <class Format>
+struct Precision;
+template <class Format>
+struct Accumulate;
+template <class Kind>
+struct Reduction;
+
+struct AdamW;
+struct SGD;
+struct Lion;
+
+struct Local;
+struct Nccl;
+
+struct Host;
+struct Cuda;
+
+/// The engine in its canonical form. Write `ZeroEngine<Model, policies...>`, which takes the
+/// policies in any order, fills in the defaults and names this type.
+template <class Model,
+          class Stage,
+          class Offload,
+          class Precision,
+          class Accumulate,
+          class Reduction,
+          class Optimizer,
+          class Communicator,
+          class Device>
+class basic_zero_engine;
+
+/// What an engine is where its argument list says nothing, a category each.
+struct default_policies {
+  using stage = Stage<0>;                ///< nothing is sharded
+  using offload = Offload<None>;         ///< everything is in the memory of the device
+  using precision = Precision<BF16>;     ///< bfloat16 parameters, no loss scaling
+  using accumulate = Accumulate<FP32>;   ///< gradients are accumulated in FP32
+  using reduction = Reduction<Ordered>;  ///< contributions are added in rank order
+  using optimizer = AdamW;               ///< Adam with decoupled weight decay
+  using communicator = Local;            ///< ranks are threads of one process
+  using device = Host;                   ///< kernels run on the host
+};
+
+}  // namespace zero

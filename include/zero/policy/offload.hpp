@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/policy/concepts.hpp>
+
+#include <type_traits>
+
+namespace zero {
+
+/// Argument of `Offload`: everything stays in the memory of the device.
+struct None {};
+
+namespace detail {
+
+/// The rule of `Offload`, with its sentence.
+template <class Tier>
+struct check_offload {
+  static constexpr bool value = true;
+  static_assert(std::is_same_v<Tier, None>,
+                "zero::Offload: this version keeps everything in the memory of the device; use "
+                "Offload<None>.");
+};
+
+}  // namespace detail
+
+/// Which memory tier the optimizer state of an engine lives in. Default: `Offload<None>`, the
+/// memory of the device itself.
+/// @tparam Tier `None`.
+template <class Tier>
+struct Offload {
+  using policy_category = offload_category;
+  using tier = Tier;  ///< the memory tier
+  static_assert(detail::check_offload<Tier>::value);
+};
+
+static_assert(policy_of<Offload<None>, offload_category>);
+
+}  // namespace zero

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/policy/concepts.hpp>
+
+namespace zero {
+
+namespace detail {
+
+/// The rule of `Stage`, with its sentence.
+template <int N>
+struct check_stage {
+  static constexpr bool value = true;
+  static_assert(
+      N >= 0 && N <= 3,
+      "zero::Stage: there is no such stage; use Stage<0>, Stage<1>, Stage<2> or Stage<3>.");
+};
+
+}  // namespace detail
+
+/// What is sharded over the N ranks of an engine (ZeRO, Rajbhandari et al. 2020, section 5).
+///
+/// | | parameters | gradients | optimizer state |
+/// |---|---|---|---|
+/// | `Stage<0>` | whole | whole | whole |
+/// | `Stage<1>` | whole | whole | 1/N |
+/// | `Stage<2>` | whole | 1/N | 1/N |
+/// | `Stage<3>` | 1/N | 1/N | 1/N |
+///
+/// Memory a rank and bytes sent a step are the closed forms that `zero::formula_bytes()` computes.
+/// The training loop is the same for every stage. Default: `Stage<0>`.
+/// @tparam Number 0 to 3.
+template <int Number>
+struct Stage {
+  using policy_category = stage_category;
+  static constexpr int value = Number;                         ///< the number of the stage
+  static constexpr bool shards_optimizer_state = Number >= 1;  ///< each rank updates its own 1/N
+  static constexpr bool shards_gradients = Number >= 2;        ///< each rank keeps its own sums
+  static constexpr bool shards_parameters = Number >= 3;  ///< parameters are gathered to be read
+  static_assert(detail::check_stage<Number>::value);
+};
+
+static_assert(policy_of<Stage<2>, stage_category>);
+
+}  // namespace zero
