@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/config.hpp>
+#include <zero/core/dtype.hpp>
+#include <zero/core/shape.hpp>
+
+#include <cstdint>
+
+namespace zero {
+
+/// What a user may say about one parameter.
+struct parameter_traits {
+  bool frozen = false;       ///< no gradient, no optimizer state, never changed
+  bool weight_decay = true;  ///< false: the optimizer's weight decay does not touch it
+  double lr_scale = 1;       ///< multiplies the learning rate
+  bool resident = false;     ///< Stage<3>: whole on every rank, as in Stage<2>
+
+  friend constexpr bool operator==(parameter_traits const&, parameter_traits const&) = default;
+};
+
+namespace detail {
+
+/// What all tensors have in common, whatever their type: what the engine reads when it lays out the
+/// model, and the address it writes at each lease.
+struct tensor_base {
+  void* address = nullptr;
+  zero::shape extents{0};
+  parameter_traits traits;
+};
+
+}  // namespace detail
+
+/// A parameter of the user's model: an element type, a shape, traits, and an address that the
+/// engine sets while a lease of its unit is open. Owns nothing; copies share the address. Usable in
+/// constant expressions.
+///
+/// @tparam T        float, bf16 or fp16
+/// @tparam Extents  the shape where it is known at compile time; none: the shape is given at run
+/// time
+template <element T, std::int64_t... Extents>
+class Tensor : public detail::tensor_base {
+  static_assert(sizeof...(Extents) <= zero::shape::max_rank,
+                "zero::Tensor: more than 8 dimensions; merge some.");
+  static_assert(((Extents >= 0) && ...), "zero::Tensor: a negative extent; sizes are 0 or more.");
+
+ public:
+  using value_type = T;
+
+  /// Whether the shape is part of the type.
+  static constexpr bool is_static = sizeof...(Extents) != 0;
+
+  /// A tensor of zero elements.
+  constexpr Tensor()
+    requires(!is_static)
+  = default;
+
+  /// @param extents  the shape
+  /// @param traits   what is special about this parameter
+  explicit constexpr Tensor(zero::shape const& extents, parameter_traits const& traits = {})
+    requires(!is_static)
+      : tensor_base{nullptr, extents, traits} {}
+
+  /// @param traits  what is special about this parameter
+  constexpr Tensor(parameter_traits const& traits = {})
+    requires is_static
+      : tensor_base{nullptr, zero::shape{Extents...}, traits} {}
+
+  /// @return the first element, row by row without gaps; null while no lease of the unit is open.
+  [[nodiscard]] ZERO_HOST_DEVICE constexpr T* data() noexcept { return static_cast<T*>(address); }
+
+  /// @return the first element, row by row without gaps; null while no lease of the unit is open.
+  [[nodiscard]] ZERO_HOST_DEVICE constexpr T const* data() const noexcept {
+    return static_cast<T const*>(address);
+  }
+
+  /// @return the extents.
+  [[nodiscard]] constexpr zero::shape const& shape() const noexcept { return extents; }
+
+  /// @return the number of elements.
+  [[nodiscard]] constexpr std::int64_t size() const noexcept { return extents.elements(); }
+
+  /// @param index  0 to size() - 1, in row order; not checked
+  /// @return that element; the memory must be reachable from where this runs
+  [[nodiscard]] ZERO_HOST_DEVICE T& operator[](std::int64_t index) noexcept {
+    return data()[index];
+  }
+
+  /// @param index  0 to size() - 1, in row order; not checked
+  /// @return that element; the memory must be reachable from where this runs
+  [[nodiscard]] ZERO_HOST_DEVICE T const& operator[](std::int64_t index) const noexcept {
+    return data()[index];
+  }
+};
+
+}  // namespace zero
