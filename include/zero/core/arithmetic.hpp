@@ -27,13 +27,17 @@
 // One PTX instruction without .ftz. An inline instruction is used and not an intrinsic such as
 // __fadd_rn because nvcc gives intrinsics .ftz under --use_fast_math, and defines no macro then.
 #  define ZERO_DETAIL_PTX(instruction, Result, result_register, ...) \
-    if (!__builtin_is_constant_evaluated()) {                        \
-      Result result;                                                 \
-      asm(instruction : "=" result_register(result) : __VA_ARGS__);  \
-      return result;                                                 \
+    Result result;                                                   \
+    asm(instruction : "=" result_register(result) : __VA_ARGS__);    \
+    return result;
+// The same in a constexpr function.
+#  define ZERO_DETAIL_CONSTEXPR_PTX(...)      \
+    if (!__builtin_is_constant_evaluated()) { \
+      ZERO_DETAIL_PTX(__VA_ARGS__)            \
     }
 #else
-#  define ZERO_DETAIL_PTX(instruction, Result, result_register, ...)
+#  define ZERO_DETAIL_PTX(...)
+#  define ZERO_DETAIL_CONSTEXPR_PTX(...)
 #endif
 
 namespace zero {
@@ -41,56 +45,56 @@ namespace zero {
 /// @return a + b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float add(float a, float b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("add.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("add.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
   return a + b;
 }
 
 /// @return a + b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double add(double a, double b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("add.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("add.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
   return a + b;
 }
 
 /// @return a - b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float sub(float a, float b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("sub.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("sub.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
   return a - b;
 }
 
 /// @return a - b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double sub(double a, double b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("sub.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("sub.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
   return a - b;
 }
 
 /// @return a * b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float mul(float a, float b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("mul.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("mul.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
   return a * b;
 }
 
 /// @return a * b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double mul(double a, double b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("mul.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("mul.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
   return a * b;
 }
 
 /// @return a / b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float div(float a, float b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("div.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("div.rn.f32 %0, %1, %2;", float, "f", "f"(a), "f"(b))
   return a / b;
 }
 
 /// @return a / b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double div(double a, double b) noexcept {
   ZERO_EXACT_BODY
-  ZERO_DETAIL_PTX("div.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
+  ZERO_DETAIL_CONSTEXPR_PTX("div.rn.f64 %0, %1, %2;", double, "d", "d"(a), "d"(b))
   return a / b;
 }
 
@@ -120,13 +124,13 @@ namespace zero {
 
 /// @return a as a double; exact.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double widen(float a) noexcept {
-  ZERO_DETAIL_PTX("cvt.f64.f32 %0, %1;", double, "d", "f"(a))
+  ZERO_DETAIL_CONSTEXPR_PTX("cvt.f64.f32 %0, %1;", double, "d", "f"(a))
   return static_cast<double>(a);
 }
 
 /// @return a as a float, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float narrow(double a) noexcept {
-  ZERO_DETAIL_PTX("cvt.rn.f32.f64 %0, %1;", float, "f", "d"(a))
+  ZERO_DETAIL_CONSTEXPR_PTX("cvt.rn.f32.f64 %0, %1;", float, "f", "d"(a))
   return static_cast<float>(a);
 }
 
@@ -206,4 +210,5 @@ namespace zero {
 
 }  // namespace zero
 
+#undef ZERO_DETAIL_CONSTEXPR_PTX
 #undef ZERO_DETAIL_PTX
