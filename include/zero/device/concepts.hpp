@@ -51,6 +51,7 @@ struct empty_body {
 /// - `fail(error)`: makes the device fail, as if a body had thrown. `on_failure(f)`: `f(error)` is
 ///   called once, for the first failure, by the thread that noticed it.
 /// - `allocations()`: the @ref allocation_counters.
+/// - `kernels`: the class of its kernels, with the functions of `host_kernels`.
 ///
 /// **Laws.** One queue runs in order; a chain record, wait, record, wait orders three queues; a
 /// wait does not see later records; nothing runs after a failure. Law test:
@@ -70,6 +71,7 @@ concept device = requires(D& d,
                           std::exception_ptr error,
                           std::function<void(std::exception_ptr)> callback) {
   typename D::stream_type;
+  typename D::kernels;
   { d.allocate(bytes, pool) } -> std::same_as<void*>;
   { d.deallocate(address, bytes) } noexcept -> std::same_as<void>;
   { d.enqueue(q, detail::empty_body{}) } -> std::same_as<void>;

@@ -24,6 +24,8 @@
 
 namespace zero {
 
+struct host_kernels;
+
 /// What a host device may be told.
 struct host_options {
   bool asynchronous = true;        ///< false: all queues run inline on the calling thread
@@ -45,6 +47,7 @@ struct host_options {
 class host_device {
  public:
   using stream_type = host_stream;
+  using kernels = host_kernels;  ///< defined in device/host_kernels.hpp
 
   /// The largest body that `enqueue` takes, in bytes.
   static constexpr std::size_t max_body_bytes = 192;
@@ -252,13 +255,10 @@ class host_device {
 
 static_assert(device<host_device>);
 
-struct host_kernels;
-
 /// The device policy of the host: memory and kernels are plain C++. The default.
 struct Host {
   using policy_category = device_category;
-  using device = host_device;    ///< memory, queues and events
-  using kernels = host_kernels;  ///< what the queues run; defined in device/host_kernels.hpp
+  using device = host_device;  ///< memory, queues, events; names the kernels
 };
 
 static_assert(policy_of<Host, device_category>);
