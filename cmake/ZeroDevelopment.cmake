@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What our own translation units are compiled with. Linked PRIVATE; users get none of it.
+set(CMAKE_CXX_EXTENSIONS OFF)
+
 add_library(zero_dev_flags INTERFACE)
 
 target_compile_options(

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Decides from ZERO_ENABLE_CUDA and ZERO_ENABLE_NCCL (ON, OFF, AUTO) what this build offers: sets zero_has_cuda and
+# zero_has_nccl, and defines the targets CUDA::... and NCCL::NCCL for every directory.
+set(zero_has_cuda FALSE)
+set(zero_has_nccl FALSE)
+
+if(ZERO_ENABLE_CUDA STREQUAL "AUTO")
+  find_package(CUDAToolkit 12 QUIET GLOBAL)
+  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(zero_has_cuda TRUE)
+  else()
+    message(STATUS "zero: no nvcc was found, so nothing for GPUs is built.")
+  endif()
+elseif(ZERO_ENABLE_CUDA)
+  find_package(CUDAToolkit 12 REQUIRED GLOBAL)
+  set(zero_has_cuda TRUE)
+endif()
+
+list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
+if(ZERO_ENABLE_NCCL STREQUAL "AUTO")
+  if(zero_has_cuda)
+    find_package(NCCL 2.18 QUIET GLOBAL)
+    set(zero_has_nccl ${NCCL_FOUND})
+    if(NOT zero_has_nccl)
+      message(STATUS "zero: NCCL 2.18 was not found, so nothing for NCCL is built.")
+    endif()
+  endif()
+elseif(ZERO_ENABLE_NCCL)
+  if(NOT zero_has_cuda)
+    message(FATAL_ERROR "zero: ZERO_ENABLE_NCCL needs ZERO_ENABLE_CUDA; turn that on too.")
+  endif()
+  find_package(NCCL 2.18 REQUIRED GLOBAL)
+  set(zero_has_nccl TRUE)
+endif()
+list(POP_FRONT CMAKE_MODULE_PATH)
+
+# Makes nvcc available to our own sources. A macro, since a language belongs to the directory that enables it.
+macro(zero_enable_cuda_language)
+  # The compiler of the toolkit that was found, so that nvcc need not be in PATH.
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    set(CMAKE_CUDA_COMPILER "${CUDAToolkit_NVCC_EXECUTABLE}")
+  endif()
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "${ZERO_CUDA_ARCHITECTURES}")
+  endif()
+  enable_language(CUDA)
+endmacro()
