@@ -69,10 +69,10 @@ class rendezvous_guest {
                         "program listens there");
     }
     if (head.magic != rendezvous_magic) {
-      throw io_error(EPROTO,
-                     "zero::rendezvous",
-                     "another program answers at " + place_ +
-                         "; set ZERO_PORT to a free port on every rank");
+      throw io_error(
+          EPROTO,
+          "zero::rendezvous",
+          "another program answers at " + place_ + "; set ZERO_PORT to a free port on every rank");
     }
     if (head.status == rendezvous_answer::refusal) {
       std::string text(std::min(head.bytes, longest_refusal), '\0');

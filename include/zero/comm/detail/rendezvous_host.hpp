@@ -81,17 +81,15 @@ class rendezvous_host {
       }
       code = errno;
     }
+    std::string reason = "rank 0 cannot listen at " + place_ + ", " + error_text(code);
     if (code == EADDRINUSE) {
-      throw io_error("zero::rendezvous: " + place_ +
-                     " is in use by another program; set ZERO_PORT to a free port on every rank");
+      reason = place_ + " is in use by another program; set ZERO_PORT to a free port on every rank";
+    } else if (code == EADDRNOTAVAIL) {
+      reason = place_ +
+               " is not an address of this machine, but this process is rank 0; set MASTER_ADDR to "
+               "the machine of rank 0 on every rank";
     }
-    if (code == EADDRNOTAVAIL) {
-      throw io_error("zero::rendezvous: " + place_ +
-                     " is not an address of this machine, but this process is rank 0; set " +
-                     "MASTER_ADDR to the machine of rank 0 on every rank");
-    }
-    throw io_error("zero::rendezvous: rank 0 cannot listen at " + place_ + " (" + error_text(code) +
-                   ")");
+    throw io_error(code, "zero::rendezvous", reason);
   }
 
   void look_around() {

@@ -69,9 +69,10 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
   ::addrinfo* found = nullptr;
   int const code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (code != 0) {
-    throw io_error("zero::launch: the address \"" + host + "\" of rank 0 cannot be resolved (" +
-                   ::gai_strerror(code) +
-                   "); set MASTER_ADDR to a name or number that every rank " + "can reach");
+    throw io_error(code,
+                   "getaddrinfo",
+                   "the address '" + host + "' of rank 0 is unknown, " + ::gai_strerror(code) +
+                       "; set MASTER_ADDR to a name or number that every rank can reach");
   }
   return {found, &::freeaddrinfo};
 }
