@@ -19,6 +19,7 @@
 /// - A host program linked with -Ofast runs with flush-to-zero set; put the loop under an
 ///   `exact_float_environment`.
 /// - With g++, mark the loop's function ZERO_EXACT, or each primitive is a call.
+/// - Whether a result is NaN is the same everywhere; which NaN it is, is not.
 /// - `fma` on a host compiled without FMA instructions is a library call: right, but slow.
 ///
 /// Cost: one instruction each. All are `noexcept`; all but `fma` and `sqrt` are `constexpr`.
@@ -135,22 +136,22 @@ namespace zero {
 }
 
 /// @return a with the other sign; zeros, infinities and NaN too.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float neg(float a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float neg(float a) noexcept {
   return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, a) ^ 0x8000'0000U);
 }
 
 /// @return a with the other sign; zeros, infinities and NaN too.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr double neg(double a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr double neg(double a) noexcept {
   return __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, a) ^ 0x8000'0000'0000'0000U);
 }
 
 /// @return a without its sign.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float abs(float a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float abs(float a) noexcept {
   return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, a) & 0x7fff'ffffU);
 }
 
 /// @return a without its sign.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr double abs(double a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr double abs(double a) noexcept {
   return __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, a) & 0x7fff'ffff'ffff'ffffU);
 }
 
@@ -167,19 +168,19 @@ namespace zero {
 
 /// @return whether a is neither infinite nor NaN. Looks at the bits, so that -ffinite-math-only
 ///         cannot fold it.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr bool is_finite(float a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr bool is_finite(float a) noexcept {
   return (__builtin_bit_cast(std::uint32_t, a) & 0x7f80'0000U) != 0x7f80'0000U;
 }
 
 /// @return whether a is neither infinite nor NaN. Looks at the bits, so that -ffinite-math-only
 ///         cannot fold it.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr bool is_finite(double a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr bool is_finite(double a) noexcept {
   constexpr std::uint64_t exponent = 0x7ff0'0000'0000'0000U;
   return (__builtin_bit_cast(std::uint64_t, a) & exponent) != exponent;
 }
 
 /// @return 1 with the sign of a, or a itself if it is 0 or NaN. Denormals have a sign.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float sign(float a) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float sign(float a) noexcept {
   std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, a);
   std::uint32_t const magnitude = bits & 0x7fff'ffffU;
   bool const is_itself = magnitude == 0 || magnitude > 0x7f80'0000U;
@@ -206,6 +207,17 @@ namespace zero {
     }
   }
   return result;
+}
+
+/// Finds out whether the compiler was told to fuse multiplications and additions where nothing can
+/// stop it: clang on the host with -ffp-contract=fast, which no macro tells and no pragma
+/// overrides.
+/// @return whether the primitives are exact in this program. Cost: a few operations.
+[[nodiscard]] ZERO_EXACT inline bool arithmetic_is_exact() noexcept {
+  float const volatile a = 1.000244140625F;  // 1 + 2^-12; its square is 1 + 2^-11 + 2^-24
+  float const volatile b = 1.00048828125F;   // 1 + 2^-11
+  float const factor = a;
+  return sub(mul(factor, factor), b) == 0.0F;
 }
 
 }  // namespace zero

@@ -62,20 +62,30 @@
 /// g++ takes it as a function attribute, and refuses to inline a function with it into one without
 /// it: the primitives of `core/arithmetic.hpp` stay exact in a caller compiled with `-Ofast`, at
 /// the price of a call. A loop that wants them inlined carries ZERO_EXACT itself. The attribute
-/// does not reach into lambdas. `no-math-errno` and `no-trapping-math` change no value; they let
-/// square roots and selections vectorise. Other compilers: see ZERO_EXACT_BODY.
+/// does not reach into lambdas, and functions without it that handle floats are not inlined into
+/// one with it, unless they are ZERO_ALWAYS_INLINE. `no-trapping-math` changes no value; it lets
+/// selections vectorise. Square roots vectorise if the file is compiled with -fno-math-errno, which
+/// changes no value either and no attribute can say. Other compilers: see ZERO_EXACT_BODY.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDA_ARCH__)
 #  define ZERO_EXACT \
-    __attribute__((  \
-        optimize("no-fast-math", "fp-contract=off", "no-math-errno", "no-trapping-math")))
+    __attribute__((optimize("no-fast-math", "fp-contract=off", "no-trapping-math")))
 #else
 #  define ZERO_EXACT
 #endif
 
 /// The first thing in the body of a primitive: clang's form of ZERO_EXACT, which belongs to a
-/// block.
+/// block. clang inlines such a function everywhere and keeps it exact, except under
+/// -ffp-contract=fast, which has no macro; `arithmetic_is_exact` finds out.
 #if defined(__clang__) && !defined(__CUDA_ARCH__)
 #  define ZERO_EXACT_BODY _Pragma("clang fp contract(off) reassociate(off)")
 #else
 #  define ZERO_EXACT_BODY
+#endif
+
+/// Marks a host function that handles floats as bits and computes with integers alone, so that it
+/// is inlined into ZERO_EXACT functions and into others.
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
+#  define ZERO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#  define ZERO_ALWAYS_INLINE
 #endif

@@ -73,14 +73,16 @@ constexpr decltype(auto) visit_dtype(dtype type, F&& f) {
 namespace detail {
 
 /// Both conversions work on bits alone: the same on host and device, whatever flags are set.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr std::uint16_t bf16_bits(std::uint32_t bits) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr std::uint16_t bf16_bits(
+    std::uint32_t bits) noexcept {
   if ((bits & 0x7fff'ffffU) > 0x7f80'0000U) {
     return static_cast<std::uint16_t>((bits >> 16U) | 0x0040U);  // NaN: quiet, payload cut off
   }
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U);
 }
 
-[[nodiscard]] ZERO_HOST_DEVICE constexpr std::uint16_t fp16_bits(std::uint32_t bits) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr std::uint16_t fp16_bits(
+    std::uint32_t bits) noexcept {
   std::uint32_t const sign = (bits >> 16U) & 0x8000U;
   std::uint32_t const magnitude = bits & 0x7fff'ffffU;
   std::uint32_t result = 0;
@@ -101,7 +103,8 @@ namespace detail {
   return static_cast<std::uint16_t>(sign | result);
 }
 
-[[nodiscard]] ZERO_HOST_DEVICE constexpr std::uint32_t float_bits(fp16 value) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr std::uint32_t float_bits(
+    fp16 value) noexcept {
   std::uint32_t const half = value.bits;
   std::uint32_t const sign = (half & 0x8000U) << 16U;
   std::uint32_t const exponent = (half >> 10U) & 0x1fU;
@@ -126,17 +129,17 @@ namespace detail {
 }  // namespace detail
 
 /// @return value as a float; exact. The bits of a NaN are kept.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float to_float(float value) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float to_float(float value) noexcept {
   return value;
 }
 
 /// @return value as a float; exact. The bits of a NaN are kept.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float to_float(bf16 value) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float to_float(bf16 value) noexcept {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(value.bits) << 16U);
 }
 
 /// @return value as a float; exact. The bits of a NaN are kept.
-[[nodiscard]] ZERO_HOST_DEVICE constexpr float to_float(fp16 value) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float to_float(fp16 value) noexcept {
   return __builtin_bit_cast(float, detail::float_bits(value));
 }
 
@@ -147,7 +150,7 @@ namespace detail {
 /// @param value  any float
 /// @return value rounded once
 template <element T>
-[[nodiscard]] ZERO_HOST_DEVICE constexpr T from_float(float value) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr T from_float(float value) noexcept {
   if constexpr (std::is_same_v<T, float>) {
     return value;
   } else if constexpr (std::is_same_v<T, bf16>) {

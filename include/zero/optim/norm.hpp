@@ -71,7 +71,8 @@ static_assert(norm_lanes * norm_lane_elements == norm_block);
 /// @return the sum of the block, in the order of the tree. Host; a GPU's block does the same
 /// between
 ///         its threads.
-[[nodiscard]] ZERO_EXACT constexpr double sum_lanes(double (&lanes)[norm_lanes]) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double sum_lanes(
+    double (&lanes)[norm_lanes]) noexcept {
   for (int stride = norm_lanes / 2; stride > 0; stride /= 2) {
     for (int t = 0; t < stride; ++t) {
       lanes[t] = add(lanes[t], lanes[t + stride]);
@@ -80,12 +81,13 @@ static_assert(norm_lanes * norm_lane_elements == norm_block);
   return lanes[0];
 }
 
-/// The sum of squares of one block. Host.
+/// The sum of squares of one block. One thread.
 /// @param values  the first element
 /// @param n       how many there are: 0 to norm_block; the others count as 0
 /// @return the sum; not finite if and only if an element is not
 template <element T>
-[[nodiscard]] ZERO_EXACT constexpr double block_squares(T const* values, std::int64_t n) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double block_squares(T const* values,
+                                                                         std::int64_t n) noexcept {
   double lanes[norm_lanes] = {};
   int const whole = static_cast<int>(n / norm_lane_elements);
   for (int t = 0; t < whole; ++t) {
@@ -106,11 +108,12 @@ template <element T>
   return sum_lanes(lanes);
 }
 
-/// The sum of one block of numbers, without squaring. Host.
+/// The sum of one block of numbers, without squaring. One thread.
 /// @param values  the first number
 /// @param n       how many there are: 0 to norm_block; the others count as 0
 /// @return the sum
-[[nodiscard]] ZERO_EXACT constexpr double block_sum(double const* values, std::int64_t n) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double block_sum(double const* values,
+                                                                     std::int64_t n) noexcept {
   double lanes[norm_lanes] = {};
   for (int t = 0; t * norm_lane_elements < n; ++t) {
     double x[norm_lane_elements] = {};
@@ -122,13 +125,13 @@ template <element T>
   return sum_lanes(lanes);
 }
 
-/// The sum of the blocks' sums, level by level. Host; allocates nothing: each level keeps 256
+/// The sum of the blocks' sums, level by level. One thread; allocates nothing: each level keeps 256
 /// numbers on the stack, and there are at most six, two for anything below 2^33 elements.
 /// @param partials  the first sum
 /// @param n         how many there are, 0 or more
 /// @return the sum of all; 0 if there are none
-[[nodiscard]] ZERO_EXACT constexpr double reduce_partials(double const* partials,
-                                                          std::int64_t n) noexcept {
+[[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double reduce_partials(
+    double const* partials, std::int64_t n) noexcept {
   if (n <= norm_block) {
     return block_sum(partials, n);
   }
