@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/traffic.hpp>
+#include <zero/core/traffic.hpp>
 #include <zero/core/dtype.hpp>
 
 #include <concepts>

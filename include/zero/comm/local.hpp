@@ -5,7 +5,7 @@
 #include <zero/comm/detail/local_meeting.hpp>
 #include <zero/comm/detail/local_reduce.hpp>
 #include <zero/comm/detail/local_run.hpp>
-#include <zero/comm/traffic.hpp>
+#include <zero/core/traffic.hpp>
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>

@@ -33,11 +33,16 @@ namespace zero {
 /// `norm_block` elements of their *result*: `norm_blocks(n)` numbers, by the tree of
 /// `optim/norm.hpp`. Pass null where no norm is wanted.
 struct host_kernels {
-  /// Sets bytes to zero.
-  static void zero(host_stream /*stream*/, void* to, std::int64_t bytes) noexcept {
+  /// Sets every byte to `byte`.
+  static void fill(host_stream /*stream*/, void* to, int byte, std::int64_t bytes) noexcept {
     if (bytes > 0) {
-      std::memset(to, 0, static_cast<std::size_t>(bytes));
+      std::memset(to, byte, static_cast<std::size_t>(bytes));
     }
+  }
+
+  /// Sets bytes to zero.
+  static void zero(host_stream stream, void* to, std::int64_t bytes) noexcept {
+    fill(stream, to, 0, bytes);
   }
 
   /// Copies bytes between ranges that do not overlap.

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <zero/core/error.hpp>
+#include <zero/core/random.hpp>
+#include <zero/core/shape.hpp>
+#include <zero/core/tensor.hpp>
+#include <zero/detail/control_block.hpp>
+#include <zero/detail/executor.hpp>
+#include <zero/detail/operations.hpp>
+#include <zero/detail/pool_memory.hpp>
+#include <zero/device/transfer.hpp>
+#include <zero/options.hpp>
+#include <zero/parameter_view.hpp>
+#include <zero/plan/digest.hpp>
+#include <zero/plan/plan.hpp>
+
+namespace zero::detail {
+
+/// The user's container as the core sees it: names, and for each parameter the tensors whose address
+/// is written when a lease opens.
+struct bound_model {
+  std::vector<std::string> unit_names;
+  std::vector<parameter_view> parameters;
+  std::vector<tensor_base*> values;
+  std::vector<tensor_base*> gradients;
+};
+
+/// The policies that code depends on, apart from the container and the stage: engines that differ only
+/// in these share all code below.
+template <class Device,
+          class Communicator,
+          class Optimizer,
+          class Parameter,
+          bool NativeAccumulate>
+struct engine_types {
+  using device = Device;
+  using communicator = Communicator;
+  using optimizer = Optimizer;
+  using parameter_type = Parameter;
+  using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
+};
+
+/// What an engine does, without the type of the user's container: memory, schedule, leases by unit
+/// number, steps and results. Every public call of the engine ends here.
+template <class Types>
+class engine_core {
+ public:
+  using device_type = typename Types::device;
+  using kernels = typename device_type::kernels;
+  using communicator_type = typename Types::communicator;
+  using optimizer = typename Types::optimizer;
+  using parameter_type = typename Types::parameter_type;
+  using stream = typename device_type::stream_type;
+
+  /// Collective: compares the plan's digest over the ranks, runs the collective once, zeroes pools.
+  template <class... DeviceArguments>
+  engine_core(execution_plan plan,
+              bound_model model,
+              communicator_type communicator,
+              engine_options<optimizer> const& options,
+              bool loss_scaling,
+              double prescale,
+              DeviceArguments&&... device_arguments)
+      : plan_(std::move(plan)),
+        model_(std::move(model)),
+        options_(options),
+        prescale_(prescale),
+        communicator_(std::move(communicator)),
+        device_(race_checker::index_for(plan_).events(),
+                std::forward<DeviceArguments>(device_arguments)...),
+        memory_(device_, plan_, communicator_.rank()),
+        control_(memory_.base(pool::control), plan_),
+        bodies_(plan_, memory_, control_, communicator_, prescale),
+        executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
+        touched_(plan_.layout.units.size(), char{0}),
+        first_parameter_(static_cast<std::size_t>(plan_.layout.model_units) + 1, 0) {
+    for (std::size_t i = 0; i < plan_.parameters.size(); ++i) {
+      first_parameter_[static_cast<std::size_t>(plan_.parameters[i].unit) + 1] =
+          static_cast<std::int32_t>(i) + 1;
+    }
+    for (std::size_t u = 1; u < first_parameter_.size(); ++u) {
+      first_parameter_[u] = std::max(first_parameter_[u], first_parameter_[u - 1]);
+    }
+    device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
+    if (options.stress.delay) {
+      device_.set_delay(options.stress.delay);
+    }
+    expects(communicator_.size() <= full_window_bytes / 128,
+            "zero::ZeroEngine: more than 2048 ranks are not supported");
+    start(loss_scaling);
+  }
+
+  engine_core(engine_core const&) = delete;
+  engine_core& operator=(engine_core const&) = delete;
+
+  ~engine_core() {
+    if (executor_.in_pass()) {
+      abandon("the engine was destroyed inside a pass");
+    }
+    device_.finish();
+    communicator_.leave();
+  }
+
+  // --- passes and leases -------------------------------------------------------------------------
+
+  void begin_pass(pass_kind pass) {
+    executor_.begin(pass);
+    std::fill(touched_.begin(), touched_.end(), char{0});
+    auto const resident = plan_.layout.resident_unit;
+    if (pass.train && resident >= 0 &&
+        plan_.layout.units[static_cast<std::size_t>(resident)].trained) {
+      auto const& segment = plan_.passes[static_cast<std::size_t>(index_of(pass))];
+      for (auto i = segment.starts[0]; i < segment.starts[1]; ++i) {
+        auto const& op = segment.operations[static_cast<std::size_t>(i)];
+        if (op.unit == resident && op.gradient_slot >= 0) {
+          resident_slot_ = op.gradient_slot;
+          fill(memory_.gradient_slot(op.gradient_slot), 0,
+               plan_.layout.units[static_cast<std::size_t>(resident)].gradient_slot_bytes);
+        }
+      }
+    }
+  }
+
+  void end_pass() { executor_.end(); }
+
+  /// Opens a unit: waits for its parameters and writes the addresses of its tensors.
+  void open(std::int32_t unit, phase ph) {
+    auto const op = executor_.pass_token({unit, ph, true});
+    if (options_.stress.poison && op.gradient_slot >= 0 && op.has(flag_opens)) {
+      fill(memory_.gradient_slot(op.gradient_slot), 0xff,
+           plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
+    }
+    for_parameters(unit, [&](std::size_t i, unit_range const* range, std::int64_t offset) {
+      auto* const value = model_.values[i];
+      value->address = range == nullptr ? nullptr : parameter_base(*range, unit, op) + offset;
+      if (ph == phase::backward) {
+        model_.gradients[i]->address =
+            range == nullptr || range->frozen ? nullptr
+                                              : gradient_base(*range, unit, op) + offset;
+      }
+    });
+  }
+
+  /// Closes a unit. A gradient that nobody asked for is zero.
+  void close(std::int32_t unit, phase ph) {
+    if (executor_.in_pass() && executor_.cursor().expects({unit, ph, false})) {
+      auto const& op = executor_.next_operation();
+      if (op.gradient_slot >= 0 && op.has(flag_closes) &&
+          touched_[static_cast<std::size_t>(unit)] == 0) {
+        fill(memory_.gradient_slot(op.gradient_slot), 0,
+             plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
+      }
+      if (options_.stress.poison && op.parameter_slot >= 0 && op.has(flag_frees)) {
+        fill(memory_.parameter_slot(op.parameter_slot), 0xff,
+             plan_.layout.units[static_cast<std::size_t>(unit)].parameter_slot_bytes);
+      }
+    }
+    executor_.pass_token({unit, ph, false});
+  }
+
+  /// Whether the unit's gradient holds a sum already in this pass.
+  [[nodiscard]] bool accumulates(std::int32_t unit) const {
+    return touched_[static_cast<std::size_t>(unit)] != 0;
+  }
+
+  /// Makes a unit's gradient ready to be added to, or, if the caller will write every element, only
+  /// its padding.
+  void request_gradients(std::int32_t unit, bool overwrite) {
+    executor_.check();
+    auto& touched = touched_[static_cast<std::size_t>(unit)];
+    if (touched != 0) {
+      if (overwrite) {
+        throw logic_error(executor_.sentence(
+            "the gradient of '" + model_.unit_names[static_cast<std::size_t>(unit)] +
+            "' holds a sum already and must not be overwritten; add to it where accumulate() is "
+            "true."));
+      }
+      return;
+    }
+    touched = 1;
+    zero_gradients(unit, overwrite);
+  }
+
+  /// Abandons the run on every rank; for leases that unwind.
+  void abandon(std::string const& what) noexcept {
+    try {
+      auto const text = executor_.sentence(what + ".");
+      executor_.abandon(std::make_exception_ptr(std::runtime_error(text)), text);
+    } catch (...) {
+      executor_.abandon(std::current_exception(), "zero: a rank failed.");
+    }
+  }
+
+  /// Keeps a failure for the next call, from where nothing may be thrown.
+  void keep(std::exception_ptr failure) noexcept { device_.fail(std::move(failure)); }
+
+  void check() { executor_.check(); }
+  [[nodiscard]] bool in_pass() const { return executor_.in_pass(); }
+  [[nodiscard]] program_cursor const& cursor() const { return executor_.cursor(); }
+
+  // --- steps and results -------------------------------------------------------------------------
+
+  void step(step_options const& step, std::int64_t micro_steps) {
+    executor_.check();
+    if (micro_steps == 0) {
+      executor_.fail_misuse("step was called before any micro-step");
+    }
+    step_control control;
+    control.lr = step.lr < 0 ? options_.optimizer.lr : step.lr;
+    control.gradient_scale = step.gradient_scale;
+    control.device_gradient_scale = step.device_gradient_scale;
+    control.clip_norm = options_.clip_norm;
+    control.mean = mean_factor(micro_steps);
+    executor_.step(++steps_, control);
+  }
+
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+  /// The record of the latest step; waits for it.
+  [[nodiscard]] step_record result() {
+    expects(steps_ > 0, "zero::ZeroEngine: result() was called before any step");
+    drain();
+    step_record record;
+    download(device_, &record, control_.ring() + steps_ % result_ring, sizeof record);
+    if (record.at_floor && options_.loss_scale.at_floor == at_floor::raise) {
+      throw numeric_error(executor_.sentence(
+          "an overflow wants a loss scale below its minimum; raise the minimum or lower the learning "
+          "rate."));
+    }
+    return record;
+  }
+
+  [[nodiscard]] float const* loss_scale() const { return &control_.state()->loss_scale; }
+
+  /// Waits for all that was enqueued, and throws a failure.
+  void drain() {
+    device_.finish();
+    executor_.check();
+    executor_.joined();
+  }
+
+  // --- small exchanges outside the plan ------------------------------------------------------------
+
+  /// Gathers `bytes` of each rank on every rank, in rank order. Collective; waits.
+  void gather_bytes(void const* mine, std::int64_t bytes, void* all, char const* what) {
+    auto const world = plan_.config.world;
+    expects(bytes * world <= full_window_bytes, "zero::ZeroEngine: too many bytes a rank");
+    drain();
+    auto* const window = control_.window();
+    upload(device_, window + communicator_.rank() * bytes, mine, bytes);
+    if (world > 1) {
+      auto const tag = outside_tag(what);
+      device_.enqueue(queue::comm, [this, tag, window, bytes](stream s) {
+        communicator_.all_gather(s, tag, window + communicator_.rank() * bytes, window, bytes);
+      });
+    }
+    drain();
+    download(device_, all, window, bytes * world);
+  }
+
+  /// Mean of a number over the ranks, added in rank order. Collective; waits.
+  [[nodiscard]] double mean(double value) {
+    std::vector<double> all(static_cast<std::size_t>(plan_.config.world));
+    gather_bytes(&value, sizeof value, all.data(), "mean");
+    double sum = 0;
+    for (auto const v : all) {
+      sum += v;
+    }
+    return sum / plan_.config.world;
+  }
+
+  [[nodiscard]] collective_tag outside_tag(char const* what) {
+    collective_tag tag;
+    tag.sequence = executor_.next_sequence();
+    tag.step = steps_;
+    tag.operation = 0xff;
+    tag.operation_name = what;
+    tag.unit_name = "";
+    return tag;
+  }
+
+  // --- what the parts of the engine look at --------------------------------------------------------
+
+  [[nodiscard]] execution_plan const& plan() const { return plan_; }
+  [[nodiscard]] bound_model const& model() const { return model_; }
+  [[nodiscard]] pool_memory<device_type> const& memory() const { return memory_; }
+  [[nodiscard]] control_block<optimizer> const& control() const { return control_; }
+  [[nodiscard]] device_type& device() { return device_; }
+  [[nodiscard]] communicator_type& communicator() { return communicator_; }
+  [[nodiscard]] communicator_type const& communicator() const { return communicator_; }
+
+  /// The whole parameters are as the masters say, on every rank.
+  void parameters_written() { executor_.published(); }
+
+  /// Resets moments and step state to those before the first step.
+  void reset_optimizer() {
+    drain();
+    fill_now(pool::optimizer);
+    reset_state();
+  }
+
+ private:
+  /// Calls `f(index, range or nullptr, offset in bytes)` for each parameter that unit `unit` declares.
+  template <class F>
+  void for_parameters(std::int32_t unit, F&& f) {
+    auto const u = static_cast<std::size_t>(unit);
+    for (auto i = static_cast<std::size_t>(first_parameter_[u]);
+         i < static_cast<std::size_t>(first_parameter_[u + 1]); ++i) {
+      auto const& place = plan_.layout.places[i];
+      auto const* const range =
+          place.range < 0 ? nullptr
+                          : &plan_.layout.ranges[static_cast<std::size_t>(place.range)];
+      f(i, range, range == nullptr ? 0 : place.offset * bytes_of(range->type));
+    }
+  }
+
+  [[nodiscard]] std::byte* parameter_base(unit_range const& range,
+                                          std::int32_t unit,
+                                          operation const& op) const {
+    return range.unit == unit && op.parameter_slot >= 0
+               ? memory_.parameter_slot(op.parameter_slot) + range.parameter_slot_offset
+               : memory_.held_parameters(range);
+  }
+
+  [[nodiscard]] std::byte* gradient_base(unit_range const& range,
+                                         std::int32_t unit,
+                                         operation const& op) const {
+    auto const slot = range.unit == unit ? op.gradient_slot : resident_slot_;
+    return memory_.gradient_slot(slot) + range.gradient_slot_offset;
+  }
+
+  /// Zeroes a unit's gradient slot, or only what lies between and after its parameters.
+  void zero_gradients(std::int32_t unit, bool only_padding) {
+    auto const u = static_cast<std::size_t>(unit);
+    auto const slot = slot_of_open_gradient(unit);
+    if (slot < 0) {
+      return;
+    }
+    auto* const base = memory_.gradient_slot(slot);
+    if (!only_padding) {
+      fill(base, 0, plan_.layout.units[u].gradient_slot_bytes);
+      return;
+    }
+    auto const& layout = plan_.layout.units[u];
+    for (auto r = layout.first_range; r < layout.first_range + layout.ranges; ++r) {
+      auto const& range = plan_.layout.ranges[static_cast<std::size_t>(r)];
+      if (range.frozen) {
+        continue;
+      }
+      auto const width = bytes_of(range.type);
+      std::int64_t end = 0;
+      for_parameters(unit, [&](std::size_t i, unit_range const* of, std::int64_t offset) {
+        if (of == &range) {
+          zero_gap(base + range.gradient_slot_offset, end, offset);
+          end = offset + plan_.parameters[i].elements * width;
+        }
+      });
+      zero_gap(base + range.gradient_slot_offset, end, range.elements * width);
+    }
+  }
+
+  void zero_gap(std::byte* base, std::int64_t begin, std::int64_t end) {
+    if (begin < end) {
+      fill(base + begin, 0, end - begin);
+    }
+  }
+
+  /// The gradient slot of the unit's open backward visit: the one its next close names.
+  [[nodiscard]] int slot_of_open_gradient(std::int32_t unit) const {
+    auto const& segment = plan_.passes[static_cast<std::size_t>(index_of(executor_.pass()))];
+    for (auto p = static_cast<std::size_t>(executor_.cursor().position());
+         p < segment.tokens.size(); ++p) {
+      auto const& token = segment.tokens[p];
+      if (token.unit == unit && token.ph == phase::backward && !token.open) {
+        return segment.operations[static_cast<std::size_t>(segment.starts[p + 1])].gradient_slot;
+      }
+    }
+    return -1;
+  }
+
+  /// Fills memory on the compute queue.
+  void fill(std::byte* address, int byte, std::int64_t bytes) {
+    device_.enqueue(queue::compute, [address, byte, bytes](stream s) {
+      kernels::fill(s, address, byte, bytes);
+    });
+  }
+
+  void fill_now(pool p) {
+    if (memory_.allocated_bytes(p) > 0) {
+      fill(memory_.base(p), 0, memory_.allocated_bytes(p));
+    }
+    drain();
+  }
+
+  [[nodiscard]] double mean_factor(std::int64_t micro_steps) const {
+    auto const world = static_cast<double>(plan_.config.world);
+    // contributions that were scaled by 1 / world on the wire are scaled back
+    auto const wire = prescale_ == 1.0 ? 1.0 : world;
+    return options_.mean ? wire / (world * static_cast<double>(micro_steps)) : wire;
+  }
+
+  void start(bool loss_scaling) {
+    loss_scaling_ = loss_scaling;
+    for (int p = 0; p < pool_count; ++p) {
+      fill_now(static_cast<pool>(p));
+    }
+    if (options_.stress.poison) {
+      for (auto const p : {pool::gradients, pool::parameter_slots, pool::gradient_slots,
+                           pool::receive}) {
+        if (memory_.allocated_bytes(p) > 0) {
+          fill(memory_.base(p), 0xff, memory_.allocated_bytes(p));
+        }
+      }
+    }
+    if (!bodies_.segments().empty()) {
+      upload(device_, control_.segments(), bodies_.segments().data(),
+             static_cast<std::int64_t>(bodies_.segments().size() * sizeof(update_segment)));
+    }
+    reset_state();
+    compare_plans();
+  }
+
+  void reset_state() {
+    step_config<optimizer> config{};
+    config.options = options_.optimizer;
+    config.scaled = loss_scaling_;
+    config.scaling = options_.loss_scale;
+    config.group_count = static_cast<std::int32_t>(plan_.groups.groups.size());
+    for (std::size_t g = 0; g < plan_.groups.groups.size(); ++g) {
+      config.groups[g] = {plan_.groups.groups[g].lr_scale,
+                          plan_.groups.groups[g].weight_decay ? 1.0 : 0.0};
+    }
+    auto const state = initial_state(config);
+    upload(device_, control_.config(), &config, sizeof config);
+    upload(device_, control_.state(), &state, sizeof state);
+    steps_ = 0;
+  }
+
+  void compare_plans() {
+    auto mine = digest_of(plan_);
+    fnv1a h;
+    std::array<std::uint64_t, (sizeof(typename optimizer::options) + 7) / 8> words{};
+    std::memcpy(words.data(), &options_.optimizer, sizeof(typename optimizer::options));
+    for (auto const w : words) {
+      h.add(static_cast<std::int64_t>(w));
+    }
+    h.add(options_.mean ? 1 : 0);
+    mine.parts.back() = h.value();
+    std::vector<plan_digest> all(static_cast<std::size_t>(plan_.config.world));
+    gather_bytes(&mine, sizeof mine, all.data(), "comparison of plans");
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      for (std::size_t p = 0; p < mine.parts.size(); ++p) {
+        if (all[r].parts[p] != all[0].parts[p]) {
+          throw logic_error("zero::ZeroEngine: the ranks disagree: " +
+                            std::string(digest_part_name(p)) + " of rank " + std::to_string(r) +
+                            " differ from those of rank 0; build every rank's engine alike.");
+        }
+      }
+    }
+  }
+
+  void tell_others(std::exception_ptr error) noexcept {
+    try {
+      try {
+        std::rethrow_exception(error);
+      } catch (peer_error const&) {
+        return;  // the others know
+      } catch (std::exception const& e) {
+        communicator_.abort(e.what());
+      } catch (...) {
+        communicator_.abort("an exception of unknown type");
+      }
+    } catch (...) {  // no memory for the text: the others learn it when this rank leaves
+    }
+  }
+
+  execution_plan plan_;
+  bound_model model_;
+  engine_options<optimizer> options_;
+  double prescale_;
+  bool loss_scaling_ = false;
+  communicator_type communicator_;
+  device_type device_;
+  pool_memory<device_type> memory_;
+  control_block<optimizer> control_;
+  typename Types::bodies bodies_;
+  executor<device_type, typename Types::bodies, communicator_type> executor_;
+  std::vector<char> touched_;
+  std::vector<std::int32_t> first_parameter_;
+  int resident_slot_ = -1;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace zero::detail

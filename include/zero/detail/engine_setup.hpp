@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <zero/core/error.hpp>
+#include <zero/core/random.hpp>
+#include <zero/detail/control_block.hpp>
+#include <zero/detail/engine_core.hpp>
+#include <zero/device/host.hpp>
+#include <zero/model/describe.hpp>
+#include <zero/model/element_types.hpp>
+#include <zero/model/program.hpp>
+#include <zero/plan/plan.hpp>
+#include <zero/policy/precision.hpp>
+
+namespace zero::detail {
+
+template <class Types, class Precision>
+struct all_allowed;
+
+template <class... Ts, class Precision>
+struct all_allowed<type_list<Ts...>, Precision> {
+  static constexpr bool value = (precision_allows<Precision>(dtype_of<Ts>) && ... && true);
+};
+
+/// Judges a container against a precision.
+template <class Model, class Precision>
+struct check_element_types {
+  static constexpr bool value = true;
+  static_assert(all_allowed<model_element_types<Model>, Precision>::value,
+                "zero::ZeroEngine: the container holds tensors of a type that Precision does not "
+                "allow; write Precision<P> with the tensors' own type (FP32 tensors may stand beside "
+                "any).");
+};
+
+/// Turns policies into values and types: the only place that knows both.
+template <class Model,
+          class Stage,
+          class Precision,
+          class Accumulate,
+          class Reduction,
+          class Optimizer,
+          class Communicator,
+          class Device>
+struct engine_setup {
+  using parameter_type = typename Precision::type;
+  static constexpr bool native_accumulate = Accumulate::native;
+  static constexpr bool native_reduction = Reduction::native;
+  static constexpr bool on_host = std::is_same_v<typename Device::device, host_device>;
+  static constexpr char const* tier = on_host ? "host" : "device";
+  using types = engine_types<typename Device::device,
+                             typename Communicator::template communicator<Device>,
+                             Optimizer,
+                             parameter_type,
+                             native_accumulate>;
+
+  /// The plan's configuration for `world` ranks.
+  [[nodiscard]] static constexpr plan_config config(int world,
+                                                    engine_options<Optimizer> const& options) {
+    plan_config c;
+    c.world = world;
+    c.stage = Stage::value;
+    c.native_accumulate = native_accumulate;
+    c.native_reduction = native_reduction;
+    c.moments = Optimizer::moments;
+    c.prefetch_units = options.prefetch_units;
+    c.piece_bytes = options.piece_bytes;
+    c.residency_bytes = options.residency_bytes;
+    c.gather_tied = options.gather_tied;
+    c.state_bytes = step_state_bytes<Optimizer>;
+    return c;
+  }
+
+  [[nodiscard]] static bound_model bind(Model& model, Model& gradients) {
+    bound_model bound;
+    bound.unit_names = unit_names(model);
+    bound.values = tensors_of(model);
+    bound.gradients = tensors_of(gradients);
+    auto const names = parameter_names(model);
+    auto const layout = describe(model);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      parameter_view view;
+      view.name = names[i];
+      view.shape = bound.values[i]->extents;
+      view.elements = layout.parameters[i].elements;
+      view.type = layout.parameters[i].type;
+      view.traits = layout.parameters[i].traits;
+      view.key = key_of(names[i], 0);
+      bound.parameters.push_back(view);
+      bound.values[i]->address = nullptr;
+      bound.gradients[i]->address = nullptr;
+    }
+    return bound;
+  }
+
+  /// Refuses optimizers under which zeros do not stay zeros: padding would come alive.
+  static void check_zeros(engine_options<Optimizer> const& options) {
+    auto const scalars = Optimizer::prepare(options.optimizer, options.optimizer.lr, 1.0, 1);
+    float w = 0;
+    float moments[max_moments] = {};
+    if constexpr (Optimizer::moments == 0) {
+      Optimizer::update(w, 0.0F, static_cast<float*>(nullptr), scalars);
+    } else {
+      float(&m)[Optimizer::moments] = reinterpret_cast<float(&)[Optimizer::moments]>(moments);
+      Optimizer::update(w, 0.0F, m, scalars);
+    }
+    if (w != 0 || moments[0] != 0 || moments[1] != 0) {
+      throw logic_error("zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
+                        "and zero moments; padding must stay zero, so write update() such that zeros "
+                        "stay zeros.");
+    }
+  }
+
+  template <class... DeviceArguments>
+  [[nodiscard]] static std::unique_ptr<engine_core<types>> make_core(
+      Model& model,
+      Model& gradients,
+      typename types::communicator communicator,
+      engine_options<Optimizer> const& options,
+      DeviceArguments&&... device) {
+    expects(options.clip_norm >= 0, "zero::ZeroEngine: clip_norm must not be negative; 0 is off");
+    if constexpr (Precision::loss_scaling) {
+      check(options.loss_scale);
+    }
+    check_zeros(options);
+    auto const layout = describe(model);
+    auto plan = make_plan(layout.parameters, layout.units, make_program(model),
+                          config(communicator.size(), options));
+    // FP16 sums in the wire type would overflow early: contributions are averaged before they are added
+    auto const world = static_cast<double>(communicator.size());
+    auto const prescale =
+        native_reduction && std::is_same_v<parameter_type, fp16> ? 1.0 / world : 1.0;
+    auto bound = bind(model, gradients);
+    if constexpr (on_host && sizeof...(DeviceArguments) == 0) {
+      return std::make_unique<engine_core<types>>(
+          std::move(plan), std::move(bound), std::move(communicator), options,
+          Precision::loss_scaling, prescale, host_options{.asynchronous = options.overlap});
+    } else {
+      return std::make_unique<engine_core<types>>(
+          std::move(plan), std::move(bound), std::move(communicator), options,
+          Precision::loss_scaling, prescale, std::forward<DeviceArguments>(device)...);
+    }
+  }
+};
+
+}  // namespace zero::detail

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <zero/core/error.hpp>
+#include <zero/core/queue.hpp>
+#include <zero/detail/operation_context.hpp>
+#include <zero/detail/program_cursor.hpp>
+#include <zero/optim/step_control.hpp>
+#include <zero/plan/plan.hpp>
+#include <zero/plan/race_checker.hpp>
+#include <zero/plan/wait_tracker.hpp>
+
+namespace zero::detail {
+
+/// Runs the segments of a plan: for each operation wait, run, signal. Follows user code through the
+/// program, and turns any failure into one that every rank learns of.
+///
+/// @tparam Device      queues and events
+/// @tparam Operations  the bodies; see `operations`
+/// @tparam Communicator  told of failures
+template <class Device, class Operations, class Communicator>
+class executor {
+ public:
+  executor(execution_plan const& plan,
+           Device& device,
+           Operations& bodies,
+           Communicator& communicator,
+           std::vector<std::string> unit_names)
+      : plan_(&plan),
+        device_(&device),
+        bodies_(&bodies),
+        communicator_(&communicator),
+        cursor_(std::move(unit_names)),
+        tracker_(race_checker::index_for(plan)) {}
+
+  /// Starts a pass. @throws logic_error inside a pass.
+  void begin(pass_kind pass) {
+    check();
+    if (in_pass()) {
+      fail_misuse("a pass was begun inside a pass; end the first one");
+    }
+    pass.fresh = fresh_;
+    fresh_ = false;
+    pass_index_ = static_cast<std::uint8_t>(index_of(pass));
+    pass_ = pass;
+    segment_ = &plan_->passes[pass_index_];
+    cursor_.begin(segment_->tokens);
+    issue_point(0);
+  }
+
+  /// Passes one open or close of user code and returns the acquire or release that stands there.
+  operation const& pass_token(program_token const& token) {
+    check();
+    if (!in_pass()) {
+      fail_misuse("'" + std::string(cursor_.unit_name(token.unit)) + "' was used outside a pass");
+    }
+    if (!cursor_.expects(token)) {
+      fail_misuse(cursor_.describe(token) + " was asked for, but " + cursor_.describe_next() +
+                  " was expected");
+    }
+    auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
+    cursor_.advance();
+    issue_point(point);
+    return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
+  }
+
+  /// The operation that the next token will issue first; what an open is about to use.
+  [[nodiscard]] operation const& next_operation() const {
+    auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
+    return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
+  }
+
+  /// Ends a pass. @throws logic_error when the program is not finished.
+  void end() {
+    check();
+    if (!in_pass()) {
+      fail_misuse("a pass was ended outside a pass");
+    }
+    if (!cursor_.finished()) {
+      fail_misuse("the pass ended, but " + cursor_.describe_next() + " was expected");
+    }
+    issue_point(segment_->tokens.size() + 1);
+    cursor_.end();
+  }
+
+  /// Runs the step segment as step number `step`.
+  void step(std::int64_t step, step_control const& control) {
+    check();
+    if (in_pass()) {
+      fail_misuse("step was called inside a pass; end the pass first");
+    }
+    step_ = step;
+    control_ = control;
+    segment_ = &plan_->step;
+    pass_index_ = pass_kinds;
+    issue_point(0);
+    fresh_ = true;
+  }
+
+  [[nodiscard]] bool in_pass() const { return cursor_.active(); }
+  [[nodiscard]] pass_kind pass() const { return pass_; }
+  [[nodiscard]] program_cursor const& cursor() const { return cursor_; }
+
+  /// A sequence number for a collective outside the plan.
+  [[nodiscard]] std::uint64_t next_sequence() { return ++sequence_; }
+
+  /// The queues are empty: nothing that was recorded needs a wait any more.
+  void joined() { tracker_.join(); }
+
+  /// Parameters changed outside a step: nothing has to be published.
+  void published() { fresh_ = false; }
+
+  /// Rethrows the first failure of this rank or, as peer_error, of another.
+  void check() {
+    device_->check();
+    communicator_->check();
+  }
+
+  /// Makes this rank and, through the communicator, all others fail with `why`.
+  void abandon(std::exception_ptr failure, std::string const& why) noexcept {
+    device_->fail(std::move(failure));
+    try {
+      communicator_->abort(why);
+    } catch (...) {  // the text could not be built; the others learn it from the leaving handshake
+    }
+  }
+
+  /// The text of a failure: which rank, which step, what.
+  [[nodiscard]] std::string sentence(std::string const& what) const {
+    return "zero: rank " + std::to_string(communicator_->rank()) + ", step " +
+           std::to_string(step_) + ": " + what;
+  }
+
+  /// Fails everywhere with a sentence about a wrong call, and throws it here.
+  [[noreturn]] void fail_misuse(std::string const& what) {
+    auto const text = sentence(what + ".");
+    logic_error error(text);
+    abandon(std::make_exception_ptr(error), text);
+    throw error;
+  }
+
+ private:
+  void issue_point(std::size_t point) {
+    for (auto i = segment_->starts[point]; i < segment_->starts[point + 1]; ++i) {
+      issue(segment_->operations[static_cast<std::size_t>(i)]);
+    }
+  }
+
+  void issue(operation const& op) {
+    auto const q = queue_of(op.kind, plan_->config.world);
+    tracker_.before(op, q, [&](access const&, queue, std::int32_t event) {
+      device_->wait(q, event);
+      return true;
+    });
+    if (op.kind != operation_kind::acquire && op.kind != operation_kind::release) {
+      operation_context context;
+      context.sequence = ++sequence_;
+      context.step = step_;
+      context.pass = pass_index_;
+      context.unit_name = cursor_.unit_name(op.unit);
+      device_->enqueue(q, [bodies = bodies_, op, context, control = control_](auto stream) {
+        bodies->run(op, context, control, stream);
+      });
+    }
+    tracker_.after(op, q, [&](std::int32_t event) { device_->record(q, event); });
+  }
+
+  execution_plan const* plan_;
+  Device* device_;
+  Operations* bodies_;
+  Communicator* communicator_;
+  program_cursor cursor_;
+  wait_tracker tracker_;
+  segment const* segment_ = nullptr;
+  pass_kind pass_{};
+  std::uint8_t pass_index_ = 0;
+  bool fresh_ = false;
+  std::int64_t step_ = 0;
+  std::uint64_t sequence_ = 0;
+  step_control control_{};
+};
+
+}  // namespace zero::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace zero::detail {
+
+/// Where an operation stands: carried by each collective and named in failures.
+struct operation_context {
+  std::uint64_t sequence = 0;
+  std::int64_t step = 0;
+  std::uint8_t pass = 0;
+  char const* unit_name = "";
+};
+
+}  // namespace zero::detail

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <zero/comm/local.hpp>
+#include <zero/core/error.hpp>
+#include <zero/core/random.hpp>
+#include <zero/core/traffic.hpp>
+#include <zero/detail/engine_core.hpp>
+#include <zero/detail/engine_setup.hpp>
+#include <zero/detail/full_access.hpp>
+#include <zero/device/host.hpp>
+#include <zero/device/host_kernels.hpp>
+#include <zero/fwd.hpp>
+#include <zero/lease.hpp>
+#include <zero/model/describe.hpp>
+#include <zero/model/program.hpp>
+#include <zero/model/unit.hpp>
+#include <zero/optim/adamw.hpp>
+#include <zero/optim/lion.hpp>
+#include <zero/optim/sgd.hpp>
+#include <zero/optim/step_state.hpp>
+#include <zero/options.hpp>
+#include <zero/passes.hpp>
+#include <zero/plan/plan.hpp>
+#include <zero/policy/policy_set.hpp>
+
+namespace zero {
+
+/// What became of a step: applied or skipped and why, norm, clip factor, loss scale in force.
+using StepResult = step_record;
+
+/// Bytes of one pool of one rank.
+struct PoolBytes {
+  char const* name = "";           ///< purpose, e.g. "optimizer"
+  char const* tier = "";           ///< memory it lies in, e.g. "device"
+  std::int64_t planned_bytes = 0;  ///< by the plan, before anything was allocated
+  std::int64_t allocated_bytes = 0;  ///< by the allocation call
+};
+
+/// Shards the training of a model. Write `ZeroEngine<Model, policies...>`, which names this class.
+///
+/// An engine owns the memory of the parameters, gradients and optimizer state of one rank, gathers and
+/// reduces them as its stage says, and updates them. User code opens the units of its container for
+/// the time it computes with them (`forward`, `backward`), in the order of the container's program,
+/// and calls `step` after the micro-steps of a step. The loop is the same for every stage.
+///
+/// Cost: `pools()` bytes of memory a rank, known beforehand by `plan_of<Engine>`; bytes sent a step as in
+/// docs/policies.md. After construction nothing is allocated, except by the calls that say so.
+///
+/// Ranks and threads: construction, passes and steps are collective; every rank makes the same calls
+/// in the same order, from one thread a rank. Several engines may live in one process, each with a
+/// communicator of its own. Any failure on one rank makes the next call on every rank throw; the
+/// engine is unusable afterwards. See examples/01_quickstart.cpp.
+template <class Model,
+          class Stage,
+          class Offload,
+          class Precision,
+          class Accumulate,
+          class Reduction,
+          class Optimizer,
+          class Communicator,
+          class Device>
+class basic_zero_engine {
+  using setup = detail::engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer,
+                                     Communicator, Device>;
+  using core_type = detail::engine_core<typename setup::types>;
+  static_assert(detail::check_element_types<Model, Precision>::value);
+
+ public:
+  using model_type = Model;
+  using communicator_type = typename setup::types::communicator;
+  using options = engine_options<Optimizer>;
+  static constexpr int stage = Stage::value;
+
+  /// Lays the model out, allocates, and compares the plan with those of the other ranks. Parameters
+  /// are zero until `initialize`. Collective.
+  /// @param model         the container; its tensors' addresses are the engine's to set
+  /// @param communicator  this rank's end of the world
+  /// @param settings      the same on every rank
+  /// @param device        arguments of the device, e.g. its ordinal and the compute stream; none for Host
+  /// @throws logic_error for a setting out of range, an element type that the precision does not
+  ///         allow, or ranks that disagree; out_of_memory, which names the pool
+  template <class... DeviceArguments>
+  explicit basic_zero_engine(Model model,
+                             communicator_type communicator,
+                             options const& settings = {},
+                             DeviceArguments&&... device)
+      : model_(std::make_unique<Model>(std::move(model))),
+        gradients_(std::make_unique<Model>(*model_)),
+        values_(unit_addresses(*model_)),
+        gradient_values_(unit_addresses(*gradients_)),
+        core_(setup::make_core(*model_, *gradients_, std::move(communicator), settings,
+                               std::forward<DeviceArguments>(device)...)) {}
+
+  basic_zero_engine(basic_zero_engine&&) noexcept = default;
+  basic_zero_engine& operator=(basic_zero_engine&&) noexcept = default;
+
+  [[nodiscard]] int rank() const { return core_->communicator().rank(); }
+  [[nodiscard]] int size() const { return core_->communicator().size(); }
+
+  // --- values ----------------------------------------------------------------------------------------
+
+  /// Sets the parameters from a function and starts training anew: moments, step count and loss scale
+  /// as before the first step. `fill(view, first, values)` writes the values of elements
+  /// `first ... first + values.size() - 1` of parameter `view` and is called for what this rank
+  /// holds, in windows of at most 64 Ki elements; called with the same values for every number of
+  /// ranks and stage if it depends on the view and the element only. Allocates its window. Not
+  /// collective, but every rank must do it.
+  template <class Fill>
+  void initialize(Fill&& fill) {
+    core_->reset_optimizer();
+    detail::full_access(*core_).write(std::forward<Fill>(fill));
+    micro_steps_ = 0;
+  }
+
+  /// Sets the parameters from a function as `initialize` does, and keeps the optimizer's state.
+  template <class Fill>
+  void set_full(Fill&& fill) {
+    expect_no_pass("set_full");
+    detail::full_access(*core_).write(std::forward<Fill>(fill));
+  }
+
+  /// Reads whole parameters, one after the other: `read(view, first, values)` is called on every rank
+  /// with successive windows of at most 64 Ki elements of each parameter, as FP32 (the master, where
+  /// there is one). Collective; waits; allocates its window. Bytes sent: those of the masters.
+  template <class Read>
+  void full(Read&& read) {
+    expect_no_pass("full");
+    detail::full_access(*core_).read(std::forward<Read>(read));
+  }
+
+  /// Hash of the FP32 masters: the sum modulo 2^64 of a mixed hash of (name, element, bits), the same
+  /// on every rank, for every layout of equal values. Collective; waits.
+  [[nodiscard]] std::uint64_t parameters_hash() {
+    expect_no_pass("parameters_hash");
+    return detail::full_access(*core_).masters_hash();
+  }
+
+  /// The same hash over the parameters in their own type as each rank gathers them; an evaluation
+  /// pass. Collective; waits.
+  /// @throws logic_error when the ranks differ
+  [[nodiscard]] std::uint64_t replica_hash() {
+    std::uint64_t hash = 0;
+    begin_pass({false, false, false, false});
+    std::vector<char> seen(static_cast<std::size_t>(core_->plan().layout.model_units), char{0});
+    detail::full_access access(*core_);
+    for (auto const& token : core_->plan().program.forward) {
+      auto& done = seen[static_cast<std::size_t>(token.unit)];
+      if (token.open) {
+        core_->open(token.unit, phase::forward);
+        if (done == 0) {
+          access.add_replica_hash(token.unit, hash);
+          done = 1;
+        }
+      } else {
+        core_->close(token.unit, phase::forward);
+      }
+    }
+    end_pass(0);
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
+    core_->gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
+    for (auto const h : all) {
+      if (h != all.front()) {
+        throw logic_error("zero::ZeroEngine: the ranks hold different parameters; report this as a "
+                          "defect of zero.");
+      }
+    }
+    return hash;
+  }
+
+  // --- a step ------------------------------------------------------------------------------------------
+
+  /// The micro-steps of one step; iterate over it once. `count` must be equal on all ranks.
+  [[nodiscard]] MicroSteps<basic_zero_engine> micro_steps(std::int64_t count = 1) {
+    return MicroSteps<basic_zero_engine>(*this, count);
+  }
+
+  /// Opens a unit in the forward phase: element `index` of a member that is a sequence.
+  /// @throws logic_error when the program expects something else; the sentence names both
+  template <class Member>
+  [[nodiscard]] auto forward(Member Model::*pointer, std::int64_t index = 0) {
+    using object = unit_type_t<Member>;
+    auto const unit = unit_of(pointer, index);
+    return ForwardLease<core_type, object>(*core_, unit,
+                                           *static_cast<object const*>(value_at(unit)));
+  }
+
+  /// Opens a unit in the backward phase.
+  /// @throws logic_error when the program expects something else; the sentence names both
+  template <class Member>
+  [[nodiscard]] auto backward(Member Model::*pointer, std::int64_t index = 0) {
+    using object = unit_type_t<Member>;
+    auto const unit = unit_of(pointer, index);
+    return BackwardLease<core_type, object>(
+        *core_, unit, *static_cast<object const*>(value_at(unit)),
+        *static_cast<object*>(gradient_values_[static_cast<std::size_t>(unit)]));
+  }
+
+  /// Visits a unit without using it: an open and a close of the phase the program is in. In the
+  /// backward phase its gradient is zero.
+  template <class Member>
+  void skip(Member Model::*pointer, std::int64_t index = 0) {
+    auto const unit = unit_of(pointer, index);
+    auto const ph = core_->cursor().active() &&
+                            core_->cursor().expects({unit, phase::backward, true})
+                        ? phase::backward
+                        : phase::forward;
+    core_->open(unit, ph);
+    core_->close(unit, ph);
+  }
+
+  /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon as
+  /// everything is enqueued; on the host, when this rank's share is updated. Collective.
+  void step(step_options const& numbers = {}) {
+    core_->step(numbers, std::exchange(micro_steps_, 0));
+  }
+
+  /// What became of the latest step. Waits for it.
+  /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise` is set
+  [[nodiscard]] StepResult result() { return core_->result(); }
+
+  /// Where the loss scale of the current step lies in device memory; 1 without loss scaling. The
+  /// user's loss kernel multiplies the gradient of the loss by it.
+  [[nodiscard]] float const* loss_scale() const { return core_->loss_scale(); }
+
+  // --- evaluation ------------------------------------------------------------------------------------
+
+  /// Begins a pass that only reads parameters; allowed when no lease is open, between micro-steps
+  /// too. Collective.
+  [[nodiscard]] EvaluationPass<basic_zero_engine> evaluation() {
+    return EvaluationPass<basic_zero_engine>(*this);
+  }
+
+  /// Mean of a number over the ranks, added in rank order. Collective; waits.
+  [[nodiscard]] double mean(double value) {
+    expect_no_pass("mean");
+    return core_->mean(value);
+  }
+
+  // --- what is known ---------------------------------------------------------------------------------
+
+  /// The plan: layout, pools, program, segments.
+  [[nodiscard]] execution_plan const& plan() const { return core_->plan(); }
+
+  /// Bytes of each pool of this rank, planned and allocated.
+  [[nodiscard]] std::vector<PoolBytes> pools() const {
+    std::vector<PoolBytes> list;
+    for (int i = 0; i < pool_count; ++i) {
+      auto const p = static_cast<pool>(i);
+      list.push_back({name(p), setup::tier, plan().pools.bytes[static_cast<std::size_t>(i)],
+                      core_->memory().allocated_bytes(p)});
+    }
+    return list;
+  }
+
+  /// Bytes of states, gradients, slots and pieces by the closed form, padding not counted.
+  [[nodiscard]] std::int64_t formula_bytes() const { return plan().formula_bytes(); }
+
+  /// Collectives and bytes that this rank has sent since its communicator was made.
+  [[nodiscard]] zero::traffic traffic() const { return core_->communicator().counters(); }
+
+  /// Names, shapes and traits of the parameters, in order.
+  [[nodiscard]] std::vector<parameter_view> const& parameters() const {
+    return core_->model().parameters;
+  }
+
+ private:
+  template <class>
+  friend class MicroSteps;
+  template <class>
+  friend class EvaluationPass;
+
+  template <class Member>
+  [[nodiscard]] std::int32_t unit_of(Member Model::*pointer, std::int64_t index) const {
+    return find_unit(*model_, pointer, index);
+  }
+
+  [[nodiscard]] void const* value_at(std::int32_t unit) const {
+    return values_[static_cast<std::size_t>(unit)];
+  }
+
+  void begin_pass(pass_kind pass) { core_->begin_pass(pass); }
+
+  /// `completed` micro-steps are ready for the step.
+  void end_pass(std::int64_t completed) {
+    core_->end_pass();
+    micro_steps_ = completed == 0 ? micro_steps_ : completed;
+  }
+
+  void follow() {
+    auto const& tokens = core_->plan().program.forward;
+    while (!core_->cursor().finished()) {
+      auto const& token = tokens[static_cast<std::size_t>(core_->cursor().position())];
+      if (token.open) {
+        core_->open(token.unit, phase::forward);
+      } else {
+        core_->close(token.unit, phase::forward);
+      }
+    }
+  }
+
+  void expect_no_pass(char const* call) const {
+    if (core_->in_pass()) {
+      throw logic_error(std::string("zero::ZeroEngine: ") + call +
+                        " was called inside a pass; end the pass first.");
+    }
+  }
+
+  std::unique_ptr<Model> model_;      // on the heap, so that tensors stay where the core knows them
+  std::unique_ptr<Model> gradients_;  // the same container, pointing to gradients
+  std::vector<void*> values_;
+  std::vector<void*> gradient_values_;
+  std::unique_ptr<core_type> core_;
+  std::int64_t micro_steps_ = 0;
+};
+
+}  // namespace zero

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <zero/core/error.hpp>
+#include <zero/model/program.hpp>
+
+namespace zero {
+
+/// Tag for `grads(zero::overwrite)`: the caller's kernels will write every element of the gradient.
+struct overwrite_t {
+  explicit overwrite_t() = default;
+};
+inline constexpr overwrite_t overwrite{};
+
+namespace detail {
+
+/// One end of the other: opens a unit on construction, closes it on destruction. Move-only, not
+/// assignable: what a lease is for is decided when it is made.
+template <class Core>
+class lease_base {
+ public:
+  lease_base(Core& core, std::int32_t unit, phase ph)
+      : core_(&core),
+        unit_(unit),
+        phase_(ph),
+        exceptions_(std::uncaught_exceptions()) {
+    core.open(unit, ph);
+  }
+
+  lease_base(lease_base&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)),
+        unit_(other.unit_),
+        phase_(other.phase_),
+        exceptions_(other.exceptions_) {}
+
+  lease_base(lease_base const&) = delete;
+  lease_base& operator=(lease_base const&) = delete;
+  lease_base& operator=(lease_base&&) = delete;
+
+  /// Closes the unit. A failure is kept and thrown by the next call of the engine; while an exception
+  /// unwinds, the run is abandoned on every rank instead, and nothing collective is started.
+  ~lease_base() {
+    if (core_ == nullptr) {
+      return;
+    }
+    if (std::uncaught_exceptions() > exceptions_) {
+      core_->abandon(std::string("an exception passed while the lease of '") +
+                     core_->cursor().unit_name(unit_) + "' was open");
+      return;
+    }
+    try {
+      core_->close(unit_, phase_);
+    } catch (...) {
+      core_->keep(std::current_exception());
+    }
+  }
+
+  /// Closes the unit now. The addresses end here.
+  /// @throws logic_error when the program does not expect it; peer_error when another rank failed.
+  void close() {
+    if (core_ != nullptr) {
+      auto* const core = std::exchange(core_, nullptr);
+      core->close(unit_, phase_);
+    }
+  }
+
+ protected:
+  [[nodiscard]] Core& core() const {
+    expects(core_ != nullptr, "zero: this lease is closed; open the unit again");
+    return *core_;
+  }
+  [[nodiscard]] std::int32_t unit() const { return unit_; }
+
+ private:
+  Core* core_;
+  std::int32_t unit_;
+  phase phase_;
+  int exceptions_;
+};
+
+}  // namespace detail
+
+/// The right to read one unit's parameters, in the forward phase of a training pass or in an
+/// evaluation pass. Pointers are valid while it lives.
+/// @tparam Object the user's struct (or tensor) that the unit is
+template <class Core, class Object>
+class ForwardLease : public detail::lease_base<Core> {
+ public:
+  ForwardLease(Core& core, std::int32_t unit, Object const& object)
+      : detail::lease_base<Core>(core, unit, phase::forward),
+        object_(&object) {}
+
+  /// The unit, its tensors' addresses set.
+  [[nodiscard]] Object const& params() const { return *object_; }
+  [[nodiscard]] Object const& operator*() const { return *object_; }
+  [[nodiscard]] Object const* operator->() const { return object_; }
+
+ private:
+  Object const* object_;
+};
+
+/// The right to read one unit's parameters and to write their gradients, in the backward phase.
+/// Gradients have the parameters' types in every stage; those of frozen parameters are null.
+/// Pointers are valid while it lives. A lease whose gradients nobody asks for contributes zeros.
+template <class Core, class Object>
+class BackwardLease : public detail::lease_base<Core> {
+ public:
+  BackwardLease(Core& core, std::int32_t unit, Object const& object, Object& gradients)
+      : detail::lease_base<Core>(core, unit, phase::backward),
+        object_(&object),
+        gradients_(&gradients) {}
+
+  /// The unit, its tensors' addresses set.
+  [[nodiscard]] Object const& params() const { return *object_; }
+  [[nodiscard]] Object const& operator*() const { return *object_; }
+  [[nodiscard]] Object const* operator->() const { return object_; }
+
+  /// Whether the gradients hold a sum of an earlier visit of this pass already.
+  [[nodiscard]] bool accumulate() const { return this->core().accumulates(this->unit()); }
+
+  /// The gradients, to be added to: zero at the first request of a pass.
+  /// @return a unit of the same type whose tensors point to gradients
+  Object& grads() {
+    this->core().request_gradients(this->unit(), false);
+    return *gradients_;
+  }
+
+  /// The gradients, every element of which the caller will write. Saves zeroing them.
+  /// @throws logic_error when they hold a sum already, see `accumulate()`
+  Object& grads(overwrite_t) {
+    this->core().request_gradients(this->unit(), true);
+    return *gradients_;
+  }
+
+ private:
+  Object const* object_;
+  Object* gradients_;
+};
+
+}  // namespace zero

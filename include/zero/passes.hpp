@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <zero/core/error.hpp>
+#include <zero/plan/schedule.hpp>
+
+namespace zero {
+
+/// One micro-step of a step: which one, of how many.
+struct MicroStep {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+};
+
+/// The micro-steps of one step, to be iterated once: `for (auto micro : engine.micro_steps(k))`. Each
+/// turn is a training pass, forward and backward; the first overwrites the accumulators, the last
+/// completes the reduction.
+template <class Engine>
+class MicroSteps {
+ public:
+  MicroSteps(Engine& engine, std::int64_t count)
+      : engine_(&engine),
+        count_(count) {
+    expects(count >= 1, "zero::ZeroEngine: micro_steps needs a count of at least 1");
+  }
+
+  struct sentinel {};
+
+  class iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = MicroStep;
+
+    iterator(Engine& engine, std::int64_t count)
+        : engine_(&engine),
+          at_{0, count} {
+      begin();
+    }
+
+    [[nodiscard]] MicroStep operator*() const { return at_; }
+    iterator& operator++() {
+      engine_->end_pass(at_.index + 1 == at_.count ? at_.count : 0);
+      if (++at_.index < at_.count) {
+        begin();
+      }
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    [[nodiscard]] bool operator==(sentinel) const { return at_.index == at_.count; }
+
+   private:
+    void begin() {
+      engine_->begin_pass({true, at_.index == 0, at_.index + 1 == at_.count, false});
+    }
+
+    Engine* engine_;
+    MicroStep at_;
+  };
+
+  [[nodiscard]] iterator begin() { return iterator(*engine_, count_); }
+  [[nodiscard]] sentinel end() const { return {}; }
+
+ private:
+  Engine* engine_;
+  std::int64_t count_;
+};
+
+/// A pass that only reads parameters: the forward phase of the program, without gradients. Collective
+/// in every stage: every rank makes the same number of passes. Move-only.
+template <class Engine>
+class EvaluationPass {
+ public:
+  explicit EvaluationPass(Engine& engine)
+      : engine_(&engine),
+        exceptions_(std::uncaught_exceptions()) {
+    engine.begin_pass({false, false, false, false});
+  }
+
+  EvaluationPass(EvaluationPass&& other) noexcept
+      : engine_(std::exchange(other.engine_, nullptr)),
+        exceptions_(other.exceptions_) {}
+  EvaluationPass(EvaluationPass const&) = delete;
+  EvaluationPass& operator=(EvaluationPass const&) = delete;
+  EvaluationPass& operator=(EvaluationPass&&) = delete;
+
+  /// Ends the pass. A failure is kept and thrown by the next call of the engine.
+  ~EvaluationPass() {
+    if (engine_ == nullptr || std::uncaught_exceptions() > exceptions_) {
+      return;  // while an exception unwinds, the engine stays inside the pass and fails everywhere
+    }
+    try {
+      end();
+    } catch (...) {
+      // the engine keeps its own failures; the next call throws this one
+    }
+  }
+
+  /// Opens a unit of the program's forward phase; see `ZeroEngine::forward`.
+  template <class Pointer>
+  [[nodiscard]] auto forward(Pointer pointer, std::int64_t index = 0) {
+    return engine_->forward(pointer, index);
+  }
+
+  /// Goes through the rest of the program without using it: serves the gathers of ranks that have one
+  /// batch more.
+  void follow() { engine_->follow(); }
+
+  /// Ends the pass now.
+  /// @throws logic_error when units are left; peer_error when another rank failed.
+  void end() {
+    if (engine_ != nullptr) {
+      std::exchange(engine_, nullptr)->end_pass(0);
+    }
+  }
+
+ private:
+  Engine* engine_;
+  int exceptions_;
+};
+
+}  // namespace zero

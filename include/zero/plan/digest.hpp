@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <zero/plan/plan.hpp>
+
+namespace zero {
+
+/// Digest of a plan in named parts, compared between ranks at construction so that a disagreement can
+/// name the first part that differs. FNV-1a over the values, 64 bits a part.
+struct plan_digest {
+  std::array<std::uint64_t, 8> parts{};
+  friend constexpr bool operator==(plan_digest const&, plan_digest const&) = default;
+};
+
+/// What each part of a digest covers, in words for messages.
+[[nodiscard]] constexpr char const* digest_part_name(std::size_t part) {
+  constexpr std::array<char const*, 8> names{"the policies",
+                                             "the number of ranks",
+                                             "the settings of the schedule",
+                                             "the parameters (count, sizes, types or traits)",
+                                             "the program",
+                                             "the sizes of the pools",
+                                             "the schedule",
+                                             "the options of the optimizer"};
+  return names[part];
+}
+
+namespace detail {
+
+class fnv1a {
+ public:
+  constexpr void add(std::int64_t value) {
+    auto v = static_cast<std::uint64_t>(value);
+    for (int i = 0; i < 8; ++i) {
+      hash_ = (hash_ ^ (v & 0xffU)) * 1099511628211U;
+      v >>= 8U;
+    }
+  }
+  [[nodiscard]] constexpr std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 1469598103934665603U;
+};
+
+constexpr void add_segment(fnv1a& h, segment const& s) {
+  for (auto const& op : s.operations) {
+    h.add(static_cast<std::int64_t>(op.kind));
+    h.add(op.flags);
+    h.add(op.parameter_slot);
+    h.add(op.gradient_slot);
+    h.add(op.receive);
+    h.add(op.unit);
+    h.add(op.range);
+    h.add(op.piece_begin);
+    h.add(op.piece_end);
+  }
+  for (auto const at : s.starts) {
+    h.add(at);
+  }
+}
+
+constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
+  h.add(static_cast<std::int64_t>(tokens.size()));
+  for (auto const& t : tokens) {
+    h.add(t.unit);
+    h.add(static_cast<std::int64_t>(t.ph));
+    h.add(t.open ? 1 : 0);
+  }
+}
+
+}  // namespace detail
+
+/// Digest of a plan. The last part is left for what the engine adds (options of the optimizer).
+[[nodiscard]] constexpr plan_digest digest_of(execution_plan const& plan) {
+  plan_digest d;
+  auto const& c = plan.config;
+  auto part = [&](std::size_t i, auto fill) {
+    detail::fnv1a h;
+    fill(h);
+    d.parts[i] = h.value();
+  };
+  part(0, [&](detail::fnv1a& h) {
+    h.add(c.stage);
+    h.add(c.native_accumulate ? 1 : 0);
+    h.add(c.native_reduction ? 1 : 0);
+    h.add(c.moments);
+  });
+  part(1, [&](detail::fnv1a& h) { h.add(c.world); });
+  part(2, [&](detail::fnv1a& h) {
+    h.add(c.prefetch_units);
+    h.add(c.piece_bytes);
+    h.add(c.residency_bytes);
+    h.add(c.gather_tied ? 1 : 0);
+  });
+  part(3, [&](detail::fnv1a& h) {
+    for (auto const& p : plan.parameters) {
+      h.add(p.elements);
+      h.add(static_cast<std::int64_t>(p.type));
+      h.add((p.traits.frozen ? 1 : 0) + (p.traits.weight_decay ? 2 : 0) +
+            (p.traits.resident ? 4 : 0));
+      h.add(static_cast<std::int64_t>(p.traits.lr_scale * 4294967296.0));
+      h.add(p.unit);
+    }
+  });
+  part(4, [&](detail::fnv1a& h) {
+    detail::add_tokens(h, plan.program.forward);
+    detail::add_tokens(h, plan.program.backward);
+  });
+  part(5, [&](detail::fnv1a& h) {
+    for (auto const b : plan.pools.bytes) {
+      h.add(b);
+    }
+  });
+  part(6, [&](detail::fnv1a& h) {
+    for (auto const& s : plan.passes) {
+      detail::add_segment(h, s);
+    }
+    detail::add_segment(h, plan.step);
+  });
+  return d;
+}
+
+}  // namespace zero

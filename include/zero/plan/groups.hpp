@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <zero/core/error.hpp>
+#include <zero/model/parameter.hpp>
+#include <zero/plan/layout.hpp>
+
+namespace zero {
+
+/// Most distinct pairs (learning-rate scale, weight decay or not) of one model.
+inline constexpr int max_update_groups = 16;
+
+/// A stretch of a range whose elements are updated with one group's scalars.
+struct update_segment {
+  std::int64_t begin = 0;  ///< elements, inside the range or the shard, as its holder says
+  std::int64_t end = 0;
+  std::int32_t group = 0;
+  std::int32_t reserved = 0;
+};
+
+/// What the parameters of one group have in common.
+struct update_group {
+  double lr_scale = 1;       ///< multiplies the learning rate
+  bool weight_decay = true;
+  friend constexpr bool operator==(update_group const&, update_group const&) = default;
+};
+
+/// The groups of a model, and for each range its segments in order. Neighbours of one group are one
+/// segment, so that a model of many small parameters has few; the padding between them is updated
+/// with them and stays zero, since an optimizer leaves zeros alone (checked at construction).
+struct update_groups {
+  std::vector<update_group> groups;
+  std::vector<update_segment> segments;      ///< sorted by range, then by position
+  std::vector<std::int32_t> first_segment;   ///< of range r; one more entry than ranges
+};
+
+/// Sorts parameters into update groups.
+/// @throws logic_error for more than `max_update_groups` distinct pairs.
+[[nodiscard]] constexpr update_groups make_groups(model_plan_layout const& layout,
+                                                  std::vector<parameter> const& parameters) {
+  update_groups result;
+  std::vector<std::vector<update_segment>> of_range(layout.ranges.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto const& place = layout.places[i];
+    if (place.range < 0 || parameters[i].traits.frozen) {
+      continue;
+    }
+    update_group const wanted{parameters[i].traits.lr_scale, parameters[i].traits.weight_decay};
+    std::int32_t group = 0;
+    while (group < static_cast<std::int32_t>(result.groups.size()) &&
+           !(result.groups[static_cast<std::size_t>(group)] == wanted)) {
+      ++group;
+    }
+    if (group == static_cast<std::int32_t>(result.groups.size())) {
+      expects(group < max_update_groups,
+              "zero: more than 16 different pairs of lr_scale and weight_decay; use fewer");
+      result.groups.push_back(wanted);
+    }
+    auto& segments = of_range[static_cast<std::size_t>(place.range)];
+    auto const end = place.offset + parameters[i].elements;
+    if (!segments.empty() && segments.back().group == group) {
+      segments.back().end = end;
+    } else {
+      segments.push_back({place.offset, end, group, 0});
+    }
+  }
+  for (auto const& segments : of_range) {
+    result.first_segment.push_back(static_cast<std::int32_t>(result.segments.size()));
+    for (auto const& s : segments) {
+      result.segments.push_back(s);
+    }
+  }
+  result.first_segment.push_back(static_cast<std::int32_t>(result.segments.size()));
+  return result;
+}
+
+/// The part of a range's segments that lies in `[begin, end)`, relative to `begin`.
+[[nodiscard]] constexpr std::vector<update_segment> clip_segments(update_groups const& groups,
+                                                                  std::int32_t range,
+                                                                  std::int64_t begin,
+                                                                  std::int64_t end) {
+  std::vector<update_segment> result;
+  auto const r = static_cast<std::size_t>(range);
+  for (auto i = groups.first_segment[r]; i < groups.first_segment[r + 1]; ++i) {
+    auto s = groups.segments[static_cast<std::size_t>(i)];
+    s.begin = s.begin < begin ? begin : s.begin;
+    s.end = s.end > end ? end : s.end;
+    if (s.begin < s.end) {
+      result.push_back({s.begin - begin, s.end - begin, s.group, 0});
+    }
+  }
+  return result;
+}
+
+}  // namespace zero

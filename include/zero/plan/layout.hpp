@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
+#include <zero/model/parameter.hpp>
+#include <zero/model/program.hpp>
+#include <zero/optim/norm.hpp>
+#include <zero/plan/config.hpp>
+
+namespace zero {
+
+/// Shard borders are multiples of this many elements, so that a shard starts at a 512-byte border
+/// of a 16-bit range whatever the number of ranks.
+inline constexpr std::int64_t shard_granule_elements = 256;
+
+/// Each parameter starts at a multiple of this many bytes inside its range.
+inline constexpr std::int64_t parameter_alignment_bytes = 256;
+
+/// The elements of one unit that have one type and one fate: a contiguous flat range, padded with
+/// zeros to `world` equal shards, moved by one collective. A unit has at most one range for each
+/// pair (element type, frozen or trained).
+struct unit_range {
+  dtype type = dtype::fp32;
+  bool frozen = false;
+  std::int32_t unit = 0;
+  std::int64_t payload = 0;   ///< elements of the parameters themselves, padding not counted
+  std::int64_t elements = 0;  ///< with padding: `world * shard`
+  std::int64_t shard = 0;     ///< elements of one rank's shard, a multiple of 256
+  std::int64_t parameter_offset = 0;      ///< bytes, in the pool of parameters
+  std::int64_t accumulator_offset = 0;    ///< bytes, in the pool of gradients (trained ranges)
+  std::int64_t state_offset = 0;          ///< bytes, in the pool of optimizer state (trained ranges)
+  std::int64_t parameter_slot_offset = 0; ///< bytes, from the start of the unit's parameter slot
+  std::int64_t gradient_slot_offset = 0;  ///< bytes, from the start of the unit's gradient slot
+  std::int64_t first_block = 0;  ///< index of the shard's first norm block (trained ranges)
+};
+
+/// A unit: the ranges gathered and reduced together, and what its stage means for it.
+struct unit_layout {
+  std::int32_t first_range = 0;
+  std::int32_t ranges = 0;
+  bool trained = false;            ///< has a trained range
+  bool resident = false;           ///< follows stage 2 in stage 3
+  bool parameters_sharded = false;
+  bool gradients_sharded = false;
+  bool optimizer_sharded = false;
+  std::int64_t parameter_slot_bytes = 0;  ///< of the whole unit, gathered
+  std::int64_t gradient_slot_bytes = 0;   ///< of its trained ranges, in the parameters' types
+  std::int64_t parameter_slot_payload_bytes = 0;  ///< the same without padding
+  std::int64_t gradient_slot_payload_bytes = 0;
+};
+
+/// Where one parameter lies: an offset in elements inside a range. The range's unit is the unit that
+/// carries the bytes: the parameter's own, or the resident one.
+struct parameter_place {
+  std::int32_t range = -1;  ///< -1 for a parameter of no elements
+  std::int64_t offset = 0;
+};
+
+/// Units, ranges and shards: all that follows from the model, the program and the number of ranks,
+/// before any schedule. Units, their order and the shard borders never depend on the stage.
+struct model_plan_layout {
+  std::vector<unit_layout> units;       ///< the model's units in order, then the resident unit if any
+  std::vector<unit_range> ranges;       ///< grouped by unit
+  std::vector<parameter_place> places;  ///< one a parameter, in the model's order
+  std::int32_t model_units = 0;         ///< units that user code opens
+  std::int32_t resident_unit = -1;      ///< index of the unit of resident parameters, or -1
+  std::int64_t norm_blocks = 0;         ///< blocks of the squared norm in one rank's (virtual) shard
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Units that one phase of a pass opens more than once.
+[[nodiscard]] constexpr std::vector<char> tied_units(program const& program, std::int32_t units) {
+  std::vector<char> tied(static_cast<std::size_t>(units), char{0});
+  for (auto const* tokens : {&program.forward, &program.backward}) {
+    std::vector<char> seen(static_cast<std::size_t>(units), char{0});
+    for (auto const& token : *tokens) {
+      if (token.open) {
+        auto const unit = static_cast<std::size_t>(token.unit);
+        tied[unit] = static_cast<char>(tied[unit] | seen[unit]);
+        seen[unit] = 1;
+      }
+    }
+  }
+  return tied;
+}
+
+[[nodiscard]] constexpr bool is_resident(parameter const& p, plan_config const& config) {
+  return p.elements > 0 &&
+         (p.traits.resident || p.elements * bytes_of(p.type) <= config.residency_bytes);
+}
+
+/// Appends the ranges of one unit, made of the parameters for which `belongs` holds.
+template <class Belongs>
+constexpr void append_unit(model_plan_layout& layout,
+                           std::vector<parameter> const& parameters,
+                           std::vector<std::int32_t> const& candidates,
+                           plan_config const& config,
+                           Belongs belongs) {
+  unit_layout unit;
+  unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
+  auto const index = static_cast<std::int32_t>(layout.units.size());
+  for (auto const candidate : candidates) {
+    auto const& p = parameters[static_cast<std::size_t>(candidate)];
+    if (p.elements == 0 || !belongs(p)) {
+      continue;
+    }
+    std::int32_t at = -1;
+    for (auto r = unit.first_range; r < static_cast<std::int32_t>(layout.ranges.size()); ++r) {
+      auto const& range = layout.ranges[static_cast<std::size_t>(r)];
+      if (range.type == p.type && range.frozen == p.traits.frozen) {
+        at = r;
+      }
+    }
+    if (at < 0) {
+      at = static_cast<std::int32_t>(layout.ranges.size());
+      unit_range range;
+      range.type = p.type;
+      range.frozen = p.traits.frozen;
+      range.unit = index;
+      layout.ranges.push_back(range);
+    }
+    auto& range = layout.ranges[static_cast<std::size_t>(at)];
+    auto const offset = round_up(range.elements, parameter_alignment_bytes / bytes_of(p.type));
+    auto& place = layout.places[static_cast<std::size_t>(candidate)];
+    place.range = at;
+    place.offset = offset;
+    range.elements = offset + p.elements;
+    range.payload += p.elements;
+  }
+  unit.ranges = static_cast<std::int32_t>(layout.ranges.size()) - unit.first_range;
+  for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
+    auto& range = layout.ranges[static_cast<std::size_t>(r)];
+    auto const world = std::int64_t{config.world};
+    range.shard = round_up((range.elements + world - 1) / world, shard_granule_elements);
+    range.elements = range.shard * world;
+    range.parameter_slot_offset = unit.parameter_slot_bytes;
+    unit.parameter_slot_bytes += range.elements * bytes_of(range.type);
+    unit.parameter_slot_payload_bytes += range.payload * bytes_of(range.type);
+    if (!range.frozen) {
+      unit.trained = true;
+      range.gradient_slot_offset = unit.gradient_slot_bytes;
+      unit.gradient_slot_bytes += range.elements * bytes_of(range.type);
+      unit.gradient_slot_payload_bytes += range.payload * bytes_of(range.type);
+      range.first_block = layout.norm_blocks;
+      layout.norm_blocks += (range.shard + norm_block - 1) / norm_block;
+    }
+  }
+  layout.units.push_back(unit);
+}
+
+}  // namespace detail
+
+/// Lays a model out: which parameters are resident, the ranges of each unit, their padding and shard
+/// borders, the place of each parameter, and offsets in the pools. Linear in the parameters.
+/// @pre `config.world >= 1`, `0 <= config.stage <= 3`.
+[[nodiscard]] constexpr model_plan_layout make_layout(std::vector<parameter> const& parameters,
+                                                      std::int32_t units,
+                                                      program const& program,
+                                                      plan_config const& config) {
+  model_plan_layout layout;
+  layout.model_units = units;
+  layout.places = std::vector<parameter_place>(parameters.size(), parameter_place{});
+  std::vector<std::int32_t> candidates;
+  bool any_resident = false;
+  std::size_t next = 0;
+  for (std::int32_t u = 0; u < units; ++u) {
+    candidates.clear();
+    for (; next < parameters.size() && parameters[next].unit == u; ++next) {
+      candidates.push_back(static_cast<std::int32_t>(next));
+      any_resident = any_resident || detail::is_resident(parameters[next], config);
+    }
+    detail::append_unit(layout, parameters, candidates, config, [&](parameter const& p) {
+      return !detail::is_resident(p, config);
+    });
+  }
+  if (any_resident) {
+    candidates.clear();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      candidates.push_back(static_cast<std::int32_t>(i));
+    }
+    layout.resident_unit = units;
+    detail::append_unit(layout, parameters, candidates, config, [&](parameter const& p) {
+      return detail::is_resident(p, config);
+    });
+    layout.units.back().resident = true;
+  }
+  auto const tied = detail::tied_units(program, units);
+  std::int64_t parameter_bytes = 0;
+  std::int64_t accumulators = 0;
+  std::int64_t states = 0;
+  for (std::size_t u = 0; u < layout.units.size(); ++u) {
+    auto& unit = layout.units[u];
+    unit.resident = unit.resident || (u < tied.size() && tied[u] != 0 && !config.gather_tied);
+    bool const several = config.world > 1;  // alone, a rank's shard is the whole: nothing is sharded
+    unit.parameters_sharded = several && config.stage == 3 && !unit.resident;
+    unit.gradients_sharded = several && config.stage >= 2;
+    unit.optimizer_sharded = several && config.stage >= 1;
+    for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
+      auto& range = layout.ranges[static_cast<std::size_t>(r)];
+      range.parameter_offset = parameter_bytes;
+      parameter_bytes +=
+          (unit.parameters_sharded ? range.shard : range.elements) * bytes_of(range.type);
+      if (!range.frozen) {
+        range.accumulator_offset = accumulators;
+        accumulators += (unit.gradients_sharded ? range.shard : range.elements) *
+                        accumulator_bytes(config, range.type);
+        range.state_offset = states;
+        states += (unit.optimizer_sharded ? range.shard : range.elements) *
+                  state_bytes(config, range.type);
+      }
+    }
+  }
+  return layout;
+}
+
+}  // namespace zero

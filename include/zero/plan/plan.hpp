@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <zero/core/error.hpp>
+#include <zero/model/parameter.hpp>
+#include <zero/model/program.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/control.hpp>
+#include <zero/plan/groups.hpp>
+#include <zero/plan/layout.hpp>
+#include <zero/plan/pools.hpp>
+#include <zero/plan/schedule.hpp>
+
+namespace zero {
+
+/// Layout, pools, program and segments: all that is known before the first byte is allocated. A pure
+/// value: equal on every rank, computable by the compiler, printable (plan/print.hpp), comparable
+/// by digest (plan/digest.hpp), checkable for races (plan/race_checker.hpp).
+struct execution_plan {
+  plan_config config;
+  std::vector<parameter> parameters;
+  zero::program program;
+  model_plan_layout layout;
+  update_groups groups;
+  pool_plan pools;
+  std::vector<segment> passes;  ///< by `index_of(pass_kind)`
+  segment step;
+
+  /// Bytes that one rank allocates on the device: all pools.
+  [[nodiscard]] constexpr std::int64_t device_bytes() const { return pools.total_bytes(); }
+
+  /// Bytes of states, gradients, slots and pieces by the closed form, padding not counted.
+  [[nodiscard]] constexpr std::int64_t formula_bytes() const { return pools.formula_bytes(); }
+};
+
+/// The parts of the control pool of a plan.
+[[nodiscard]] constexpr control_layout control_layout_of(execution_plan const& plan) {
+  return make_control_layout(plan.layout,
+                             static_cast<std::int64_t>(plan.groups.segments.size()), plan.config);
+}
+
+/// Layout, program and pools without the segments: enough for every byte count, and cheap enough for
+/// `static_assert` on models of hundreds of units.
+[[nodiscard]] constexpr execution_plan make_memory_plan(std::vector<parameter> const& parameters,
+                                                        std::int32_t units,
+                                                        program const& program,
+                                                        plan_config const& config) {
+  expects(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
+  expects(config.stage >= 0 && config.stage <= 3, "zero::plan: the stage must be 0, 1, 2 or 3");
+  expects(config.prefetch_units >= 0, "zero::plan: prefetch_units must not be negative");
+  expects(config.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
+  expects(config.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
+  execution_plan plan;
+  plan.config = config;
+  plan.parameters = parameters;
+  plan.program = program;
+  plan.layout = make_layout(parameters, units, program, config);
+  plan.groups = make_groups(plan.layout, parameters);
+  plan.pools = make_pools(plan.layout, program,
+                          static_cast<std::int64_t>(plan.groups.segments.size()), config);
+  return plan;
+}
+
+/// The whole plan of one rank. Linear in units and pieces.
+/// @throws logic_error when a setting is out of its range; the sentence names it.
+[[nodiscard]] constexpr execution_plan make_plan(std::vector<parameter> const& parameters,
+                                                 std::int32_t units,
+                                                 program const& program,
+                                                 plan_config const& config) {
+  auto plan = make_memory_plan(parameters, units, program, config);
+  for (int i = 0; i < pass_kinds; ++i) {
+    plan.passes.push_back(emit_pass(plan.layout, plan.program, plan.config, pass_at(i)));
+  }
+  plan.step = emit_step(plan.layout, plan.program);
+  return plan;
+}
+
+}  // namespace zero

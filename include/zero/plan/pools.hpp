@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <zero/model/program.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/control.hpp>
+#include <zero/plan/layout.hpp>
+#include <zero/plan/schedule.hpp>
+
+namespace zero {
+
+/// Purpose of a pool. A pool is one allocation in one memory tier.
+enum class pool : std::uint8_t {
+  parameters,
+  gradients,        ///< accumulators
+  optimizer,        ///< master weights and moments
+  parameter_slots,  ///< gathered parameters (stage 3)
+  gradient_slots,   ///< gradients of open units
+  receive,          ///< two pieces of the ordered reduction
+  control,          ///< norm blocks, records, decision, tables
+};
+
+inline constexpr int pool_count = 7;
+
+[[nodiscard]] constexpr char const* name(pool p) {
+  constexpr std::array<char const*, pool_count> names{
+      "parameters", "gradients", "optimizer", "parameter_slots", "gradient_slots", "receive",
+      "control"};
+  return names[static_cast<std::size_t>(p)];
+}
+
+/// Bytes of the pools of one rank, and where slots and receive buffers start.
+struct pool_plan {
+  std::array<std::int64_t, pool_count> bytes{};    ///< as allocated
+  std::array<std::int64_t, pool_count> formula{};  ///< closed form, padding not counted
+  std::vector<std::int64_t> parameter_slots;       ///< bytes a slot, largest first
+  std::vector<std::int64_t> gradient_slots;
+  std::vector<std::int64_t> parameter_slot_offsets;  ///< bytes from the start of the pool
+  std::vector<std::int64_t> gradient_slot_offsets;
+  std::int64_t receive_bytes = 0;  ///< of one of the two receive buffers
+
+  [[nodiscard]] constexpr std::int64_t total_bytes() const {
+    std::int64_t total = 0;
+    for (auto const b : bytes) {
+      total += b;
+    }
+    return total;
+  }
+  [[nodiscard]] constexpr std::int64_t formula_bytes() const {
+    std::int64_t total = 0;
+    for (auto const b : formula) {
+      total += b;
+    }
+    return total;
+  }
+};
+
+namespace detail {
+
+constexpr std::vector<std::int64_t> largest_of(std::vector<std::int64_t> const& a,
+                                               std::vector<std::int64_t> const& b) {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    out.push_back(std::max(i < a.size() ? a[i] : 0, i < b.size() ? b[i] : 0));
+  }
+  return out;
+}
+
+constexpr std::vector<std::int64_t> offsets_of(std::vector<std::int64_t> const& sizes) {
+  std::vector<std::int64_t> out;
+  std::int64_t at = 0;
+  for (auto const size : sizes) {
+    out.push_back(at);
+    at += size;
+  }
+  return out;
+}
+
+/// For each slot, the payload of the unit with the most of it: the slot's closed form.
+constexpr std::int64_t slot_formula(slot_plan const& plan,
+                                    std::vector<std::int64_t> const& payload_of_unit) {
+  std::vector<std::int64_t> most(plan.slot_bytes.size(), std::int64_t{0});
+  for (auto const& interval : plan.intervals) {
+    auto& slot = most[static_cast<std::size_t>(interval.slot)];
+    slot = std::max(slot, payload_of_unit[static_cast<std::size_t>(interval.unit)]);
+  }
+  std::int64_t total = 0;
+  for (auto const m : most) {
+    total += m;
+  }
+  return total;
+}
+
+}  // namespace detail
+
+/// Bytes of every pool of one rank. `segments` is the number of update segments of the model.
+[[nodiscard]] constexpr pool_plan make_pools(model_plan_layout const& layout,
+                                             program const& program,
+                                             std::int64_t segments,
+                                             plan_config const& config) {
+  pool_plan pools;
+  auto at = [](pool p) { return static_cast<std::size_t>(p); };
+  auto const world = std::int64_t{config.world};
+  auto share = [&](std::int64_t elements, bool sharded) {
+    return sharded ? (elements + world - 1) / world : elements;
+  };
+  std::int64_t piece = 0;
+  std::vector<std::int64_t> parameter_payload;
+  std::vector<std::int64_t> gradient_payload;
+  for (auto const& unit : layout.units) {
+    parameter_payload.push_back(unit.parameter_slot_payload_bytes);
+    gradient_payload.push_back(unit.gradient_slot_payload_bytes);
+    for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
+      auto const& range = layout.ranges[static_cast<std::size_t>(r)];
+      auto const p = bytes_of(range.type);
+      auto held = [&](bool sharded) { return sharded ? range.shard : range.elements; };
+      pools.bytes[at(pool::parameters)] += held(unit.parameters_sharded) * p;
+      pools.formula[at(pool::parameters)] += share(range.payload, unit.parameters_sharded) * p;
+      if (range.frozen) {
+        continue;
+      }
+      auto const g = accumulator_bytes(config, range.type);
+      auto const k = state_bytes(config, range.type);
+      pools.bytes[at(pool::gradients)] += held(unit.gradients_sharded) * g;
+      pools.formula[at(pool::gradients)] += share(range.payload, unit.gradients_sharded) * g;
+      pools.bytes[at(pool::optimizer)] += held(unit.optimizer_sharded) * k;
+      pools.formula[at(pool::optimizer)] += share(range.payload, unit.optimizer_sharded) * k;
+      if (world > 1 && !config.native_reduction) {
+        // wide exchanges (stages 0 and 1) may happen in any run with several micro-steps
+        auto const wire = std::max(p, unit.gradients_sharded ? p : g);
+        for (auto const w : {p, wire}) {
+          piece = std::max(piece, world * w * std::min(range.shard, piece_elements(config, w)));
+        }
+      }
+    }
+  }
+  auto const training = tokens_of(program, true);
+  auto const evaluation = tokens_of(program, false);
+  auto const p_train = plan_parameter_slots(layout, training, config);
+  auto const p_eval = plan_parameter_slots(layout, evaluation, config);
+  auto const g_train = plan_gradient_slots(layout, training);
+  pools.parameter_slots = detail::largest_of(p_train.slot_bytes, p_eval.slot_bytes);
+  pools.gradient_slots = g_train.slot_bytes;
+  pools.parameter_slot_offsets = detail::offsets_of(pools.parameter_slots);
+  pools.gradient_slot_offsets = detail::offsets_of(pools.gradient_slots);
+  for (auto const b : pools.parameter_slots) {
+    pools.bytes[at(pool::parameter_slots)] += b;
+  }
+  for (auto const b : pools.gradient_slots) {
+    pools.bytes[at(pool::gradient_slots)] += b;
+  }
+  pools.formula[at(pool::parameter_slots)] = std::max(detail::slot_formula(p_train, parameter_payload),
+                                                      detail::slot_formula(p_eval, parameter_payload));
+  pools.formula[at(pool::gradient_slots)] = detail::slot_formula(g_train, gradient_payload);
+  pools.receive_bytes = piece;
+  pools.bytes[at(pool::receive)] = 2 * piece;
+  pools.formula[at(pool::receive)] = 2 * piece;
+  pools.bytes[at(pool::control)] = make_control_layout(layout, segments, config).bytes;
+  return pools;
+}
+
+}  // namespace zero
