@@ -178,6 +178,16 @@ class cuda_device {
     }
   }
 
+  /// Copies `bytes` from the host to memory of the GPU, after all that is queued, and waits. Not
+  /// while a graph is recorded.
+  /// @throws cuda_error; the first failure of the device, if there is one
+  void upload(void* to, void const* from, std::int64_t bytes) { copy_and_wait(to, from, bytes); }
+
+  /// Copies `bytes` from memory of the GPU to the host, after all that is queued, and waits. Not
+  /// while a graph is recorded.
+  /// @throws cuda_error; the first failure of the device, if there is one
+  void download(void* to, void const* from, std::int64_t bytes) { copy_and_wait(to, from, bytes); }
+
   /// Throws the first failure, the original exception, if there is one; one atomic read otherwise.
   /// A fault inside a kernel shows at the first call of the runtime after it.
   void check() const { failure_.check(); }
@@ -273,6 +283,18 @@ class cuda_device {
     expects(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
             "zero::cuda_device: no such event; the constructor says how many there are");
     return events_[static_cast<std::size_t>(event)];
+  }
+
+  void copy_and_wait(void* to, void const* from, std::int64_t bytes) {
+    finish();
+    check();
+    if (bytes > 0) {
+      gpu::device_guard const guard(ordinal_);
+      cudaStream_t const s = stream(queue::comm);
+      check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, s),
+                 "cudaMemcpyAsync");
+      check_cuda(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+    }
   }
 
   /// Runs f with the device current; nothing after a failure.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/arithmetic.hpp>
+#include <zero/core/dtype.hpp>
+#include <zero/device/gpu/detail/block_tree.cuh>
+#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/optim/norm.hpp>
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace zero::detail {
+
+/// One thread's eight elements of `accumulate_kernel`.
+/// @return in result, what the accumulator holds afterwards
+template <access_by By, element P, element A>
+__device__ void accumulate_lane(P const* gradient,
+                                A* accumulator,
+                                std::int64_t count,
+                                bool add_to,
+                                float (&result)[norm_lane_elements]) {
+  load<By>(gradient, count, result);
+  if (add_to) {
+    float old[norm_lane_elements];
+    load<By>(accumulator, count, old);
+#pragma unroll
+    for (int i = 0; i < norm_lane_elements; ++i) {
+      result[i] = add(old[i], result[i]);
+    }
+  }
+  store<By>(accumulator, count, result);
+}
+
+/// `gpu_kernels::accumulate`: a thread block a norm block, so that the squares of the result are
+/// summed where they are in registers.
+template <element P, element A>
+__global__ void __launch_bounds__(norm_lanes) accumulate_kernel(P const* gradient,
+                                                                A* accumulator,
+                                                                std::int64_t n,
+                                                                bool add_to,
+                                                                double* partials,
+                                                                bool aligned) {
+  std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
+  std::int64_t const count = n - first;
+  float result[norm_lane_elements] = {};
+  if (aligned && count >= norm_lane_elements) {
+    accumulate_lane<access_by::vector>(
+        gradient + first, accumulator + first, count, add_to, result);
+  } else if (count > 0) {
+    accumulate_lane<access_by::element>(
+        gradient + first, accumulator + first, count, add_to, result);
+  }
+  if (partials != nullptr) {
+    store_block_sum(lane_squares(result), partials + blockIdx.x);
+  }
+}
+
+}  // namespace zero::detail

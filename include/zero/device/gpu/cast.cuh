@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/dtype.hpp>
+#include <zero/device/gpu/detail/vectors.cuh>
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace zero::detail {
+
+/// Elements and threads of a thread block of `convert_kernel`.
+inline constexpr int convert_elements = 8;
+inline constexpr int convert_threads = 256;
+
+/// `gpu_kernels::cast` and `widen`: From to float and from float to To, one of which is float.
+template <element From, element To>
+__global__ void __launch_bounds__(convert_threads)
+    convert_kernel(From const* from, To* to, std::int64_t n, bool aligned) {
+  std::int64_t const first =
+      (static_cast<std::int64_t>(blockIdx.x) * convert_threads + threadIdx.x) * convert_elements;
+  std::int64_t const count = n - first;
+  float x[convert_elements];
+  if (aligned && count >= convert_elements) {
+    load<access_by::vector>(from + first, count, x);
+    store<access_by::vector>(to + first, count, x);
+  } else if (count > 0) {
+    load<access_by::element>(from + first, count, x);
+    store<access_by::element>(to + first, count, x);
+  }
+}
+
+}  // namespace zero::detail

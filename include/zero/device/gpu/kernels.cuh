@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
+#include <zero/device/gpu/accumulate.cuh>
+#include <zero/device/gpu/cast.cuh>
+#include <zero/device/gpu/control.cuh>
+#include <zero/device/gpu/cuda.hpp>
+#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/norm.cuh>
+#include <zero/device/gpu/sum.cuh>
+#include <zero/device/gpu/update.cuh>
+#include <zero/device/update_arguments.hpp>
+#include <zero/optim/concepts.hpp>
+#include <zero/optim/norm.hpp>
+#include <zero/optim/step_control.hpp>
+#include <zero/optim/step_state.hpp>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zero {
+
+/// The kernels of a GPU: the same functions as `host_kernels`, with the same bits.
+///
+/// Each call puts its work into `stream`, which belongs to the current device, and returns; nothing
+/// waits and nothing is allocated. Pointers are memory of that device. Arithmetic is that of
+/// `core/arithmetic.hpp`, the norm's tree that of `optim/norm.hpp`, without atomics: results depend
+/// on neither grid nor GPU, nor on `--use_fast_math`. Arrays at multiples of 16 bytes move in
+/// accesses of 16 bytes; others work too, more slowly. Counts are elements unless they say bytes,
+/// 64 bits wide, and may be 0.
+///
+/// All members throw `cuda_error`, with the name of the kernel, where the runtime refuses.
+struct gpu_kernels {
+  /// Sets bytes to zero.
+  static void zero(cudaStream_t stream, void* to, std::int64_t bytes) {
+    if (bytes > 0) {
+      check_cuda(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream),
+                 "cudaMemsetAsync");
+    }
+  }
+
+  /// Copies bytes between ranges that do not overlap. Either side may be memory of the host; where
+  /// that is not pinned, the call may wait for the copy.
+  static void copy(cudaStream_t stream, void* to, void const* from, std::int64_t bytes) {
+    if (bytes > 0) {
+      check_cuda(
+          cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),
+          "cudaMemcpyAsync");
+    }
+  }
+
+  /// Adds a gradient to an accumulator, or starts it: sums in FP32, rounded once to A. Reads and
+  /// writes each element once, the norm's squares included.
+  /// @param gradient     n elements
+  /// @param accumulator  n elements
+  /// @param add          false: the old content is not read
+  /// @param partials     null, or `norm_blocks(n)` sums of the squares of the result
+  template <element P, element A>
+  static void accumulate(cudaStream_t stream,
+                         P const* gradient,
+                         A* accumulator,
+                         std::int64_t n,
+                         bool add,
+                         double* partials) {
+    detail::launch("zero::accumulate",
+                   detail::accumulate_kernel<P, A>,
+                   norm_blocks(n),
+                   norm_lanes,
+                   stream,
+                   gradient,
+                   accumulator,
+                   n,
+                   add,
+                   partials,
+                   detail::aligned_for_vectors(gradient, accumulator));
+  }
+
+  /// Adds the ranks' contributions, in rank order and in FP32, and the total to the accumulator:
+  /// ((r0 + r1) + r2 ...), then accumulator + total, rounded once to A.
+  /// @param received     rank k's n elements start at `received + k * stride`
+  /// @param stride       elements between ranks
+  /// @param ranks        at least 1
+  /// @param accumulator  n elements
+  /// @param add          false: the old content is not read
+  /// @param partials     null, or `norm_blocks(n)` sums of the squares of the result
+  template <element W, element A>
+  static void sum(cudaStream_t stream,
+                  W const* received,
+                  std::int64_t stride,
+                  int ranks,
+                  A* accumulator,
+                  std::int64_t n,
+                  bool add,
+                  double* partials) {
+    bool const whole_stride =
+        stride * static_cast<std::int64_t>(sizeof(W)) % detail::vector_bytes == 0;
+    detail::launch(
+        "zero::sum",
+        detail::sum_kernel<W, A>,
+        norm_blocks(n),
+        norm_lanes,
+        stream,
+        received,
+        stride,
+        ranks,
+        accumulator,
+        n,
+        add,
+        partials,
+        (whole_stride || ranks == 1) && detail::aligned_for_vectors(received, accumulator));
+  }
+
+  /// The partial sums of squares of n elements that are there already: one read of them.
+  /// @param partials  `norm_blocks(n)` sums
+  template <element A>
+  static void squares(cudaStream_t stream, A const* values, std::int64_t n, double* partials) {
+    detail::launch("zero::squares",
+                   detail::squares_kernel<A>,
+                   (norm_blocks(n) + detail::squares_blocks - 1) / detail::squares_blocks,
+                   norm_lanes,
+                   stream,
+                   values,
+                   n,
+                   partials,
+                   detail::aligned_for_vectors(values));
+  }
+
+  /// The doubles of scratch that `reduce_partials` of n partials needs.
+  [[nodiscard]] static constexpr std::int64_t partials_scratch(std::int64_t n) noexcept {
+    return norm_scratch(n);
+  }
+
+  /// The sum of n partials by the tree of `optim/norm.hpp`; 0 for none. One launch for up to 2048
+  /// partials (4 million elements), two up to 8e9 elements.
+  /// @param scratch  `partials_scratch(n)` doubles
+  /// @param result   one double
+  static void reduce_partials(cudaStream_t stream,
+                              double const* partials,
+                              std::int64_t n,
+                              double* scratch,
+                              double* result) {
+    for (std::int64_t blocks = norm_blocks(n); blocks > 1; blocks = norm_blocks(n)) {
+      sum_blocks(stream, partials, n, blocks, scratch);
+      partials = scratch;
+      scratch += blocks;
+      n = blocks;
+    }
+    sum_blocks(stream, partials, n, 1, result);
+  }
+
+  /// Sets the numbers of the step that runs next. They travel with the launch, so that the host may
+  /// change its own at once.
+  static void set_control(cudaStream_t stream, step_control* to, step_control const& control) {
+    detail::launch(
+        "zero::set_control", detail::set_value_kernel<step_control>, 1, 1, stream, to, control);
+  }
+
+  /// Decides a step, see `zero::decide`, and writes its record into a ring.
+  /// @param state      changed
+  /// @param records    one a rank
+  /// @param ranks      how many
+  /// @param ring       the records of the last steps
+  /// @param ring_slot  where this one goes
+  template <optimizer O>
+  static void decide(cudaStream_t stream,
+                     step_state<O>* state,
+                     rank_record const* records,
+                     int ranks,
+                     step_control const* control,
+                     step_config<O> const* config,
+                     step_record* ring,
+                     std::int64_t ring_slot) {
+    detail::launch("zero::decide",
+                   detail::decide_kernel<O>,
+                   1,
+                   detail::decide_threads,
+                   stream,
+                   state,
+                   records,
+                   ranks,
+                   control,
+                   config,
+                   ring,
+                   ring_slot);
+  }
+
+  /// One pass over a shard: scale, update, round to P. Nothing happens unless `state->apply`, which
+  /// is read when the kernel runs.
+  template <optimizer O, element P, element A>
+  static void update(cudaStream_t stream,
+                     update_arguments<P, A> const& arguments,
+                     step_state<O> const* state) {
+    constexpr std::int64_t block = detail::update_threads * detail::update_elements;
+    detail::launch("zero::update",
+                   detail::update_kernel<O, P, A>,
+                   arguments.segment_count == 0 ? 0 : (arguments.n + block - 1) / block,
+                   detail::update_threads,
+                   stream,
+                   arguments,
+                   state,
+                   detail::aligned_for_vectors(arguments.gradient,
+                                               arguments.master,
+                                               arguments.moments[0],
+                                               arguments.moments[1],
+                                               arguments.parameter));
+  }
+
+  /// Rounds n floats to P.
+  template <element P>
+  static void cast(cudaStream_t stream, float const* from, P* to, std::int64_t n) {
+    convert("zero::cast", stream, from, to, n);
+  }
+
+  /// Widens n elements to float; exact.
+  template <element P>
+  static void widen(cudaStream_t stream, P const* from, float* to, std::int64_t n) {
+    convert("zero::widen", stream, from, to, n);
+  }
+
+  /// Loads every kernel that an engine of these types can launch onto the current device, so that
+  /// nothing is loaded, and no memory taken for it, inside a step. An engine whose parameters are
+  /// of two types calls it for both.
+  /// @throws cuda_error the program has no code for this GPU
+  template <optimizer O, element P, element A>
+  static void preload() {
+    detail::preload("zero::accumulate", detail::accumulate_kernel<P, A>);
+    detail::preload("zero::sum", detail::sum_kernel<P, A>);
+    detail::preload("zero::sum", detail::sum_kernel<A, A>);
+    detail::preload("zero::squares", detail::squares_kernel<A>);
+    detail::preload("zero::reduce_partials", detail::sum_blocks_kernel<norm_lanes>);
+    detail::preload("zero::set_control", detail::set_value_kernel<step_control>);
+    detail::preload("zero::decide", detail::decide_kernel<O>);
+    detail::preload("zero::update", detail::update_kernel<O, P, A>);
+    detail::preload("zero::cast", detail::convert_kernel<float, P>);
+    detail::preload("zero::widen", detail::convert_kernel<P, float>);
+  }
+
+ private:
+  static void sum_blocks(cudaStream_t stream,
+                         double const* values,
+                         std::int64_t n,
+                         std::int64_t blocks,
+                         double* sums) {
+    detail::launch("zero::reduce_partials",
+                   detail::sum_blocks_kernel<norm_lanes>,
+                   blocks,
+                   norm_lanes,
+                   stream,
+                   values,
+                   n,
+                   sums);
+  }
+
+  template <element From, element To>
+  static void convert(
+      char const* name, cudaStream_t stream, From const* from, To* to, std::int64_t n) {
+    constexpr std::int64_t block = detail::convert_threads * detail::convert_elements;
+    detail::launch(name,
+                   detail::convert_kernel<From, To>,
+                   (n + block - 1) / block,
+                   detail::convert_threads,
+                   stream,
+                   from,
+                   to,
+                   n,
+                   detail::aligned_for_vectors(from, to));
+  }
+};
+
+}  // namespace zero

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/core/arithmetic.hpp>
+#include <zero/core/dtype.hpp>
+#include <zero/device/gpu/detail/block_tree.cuh>
+#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/optim/norm.hpp>
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace zero::detail {
+
+/// One thread's eight elements of `sum_kernel`.
+/// @return in result, what the accumulator holds afterwards
+template <access_by By, element W, element A>
+__device__ void sum_lane(W const* received,
+                         std::int64_t stride,
+                         int ranks,
+                         A* accumulator,
+                         std::int64_t count,
+                         bool add_to,
+                         float (&result)[norm_lane_elements]) {
+  load<By>(received, count, result);
+#pragma unroll 4
+  for (int rank = 1; rank < ranks; ++rank) {
+    float contribution[norm_lane_elements];
+    load<By>(received + rank * stride, count, contribution);
+#pragma unroll
+    for (int i = 0; i < norm_lane_elements; ++i) {
+      result[i] = add(result[i], contribution[i]);
+    }
+  }
+  if (add_to) {
+    float old[norm_lane_elements];
+    load<By>(accumulator, count, old);
+#pragma unroll
+    for (int i = 0; i < norm_lane_elements; ++i) {
+      result[i] = add(old[i], result[i]);
+    }
+  }
+  store<By>(accumulator, count, result);
+}
+
+/// `gpu_kernels::sum`: the ranks' parts in rank order, and the squares of the result while it is in
+/// registers. A thread block a norm block.
+template <element W, element A>
+__global__ void __launch_bounds__(norm_lanes) sum_kernel(W const* received,
+                                                         std::int64_t stride,
+                                                         int ranks,
+                                                         A* accumulator,
+                                                         std::int64_t n,
+                                                         bool add_to,
+                                                         double* partials,
+                                                         bool aligned) {
+  std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
+  std::int64_t const count = n - first;
+  float result[norm_lane_elements] = {};
+  if (aligned && count >= norm_lane_elements) {
+    sum_lane<access_by::vector>(
+        received + first, stride, ranks, accumulator + first, count, add_to, result);
+  } else if (count > 0) {
+    sum_lane<access_by::element>(
+        received + first, stride, ranks, accumulator + first, count, add_to, result);
+  }
+  if (partials != nullptr) {
+    store_block_sum(lane_squares(result), partials + blockIdx.x);
+  }
+}
+
+}  // namespace zero::detail
