@@ -80,6 +80,7 @@ struct engine_setup {
   [[nodiscard]] static bound_model bind(Model& model, Model& gradients) {
     bound_model bound;
     bound.unit_names = unit_names(model);
+    bound.unit_names.emplace_back("(resident parameters)");  // the unit after the model's own
     bound.values = tensors_of(model);
     bound.gradients = tensors_of(gradients);
     auto const names = parameter_names(model);
