@@ -55,6 +55,7 @@ struct Reduction;
 
 struct AdamW;
 struct SGD;
+struct PlainSGD;
 struct Lion;
 
 struct Local;

@@ -31,14 +31,55 @@ struct require_container {
       "BOOST_HANA_DEFINE_STRUCT, or adapt it with BOOST_HANA_ADAPT_STRUCT.");
 };
 
-/// The number of tensors in `object`, for reserving.
-template <class Object>
-[[nodiscard]] constexpr std::size_t count_tensors(Object const& object) {
-  std::size_t tensors = 0;
-  auto count = [&tensors](auto const&) { ++tensors; };
-  for_each_tensor(object, count);
-  return tensors;
+/// The number of tensors in every object of type `T`, or -1 where vectors and optionals in it
+/// decide.
+template <class T>
+[[nodiscard]] constexpr std::int64_t fixed_tensor_count();
+
+template <class... Ts>
+[[nodiscard]] constexpr std::int64_t fixed_tensor_sum(type_list<Ts...>) {
+  bool const fixed = ((fixed_tensor_count<Ts>() >= 0) && ... && true);
+  return fixed ? (fixed_tensor_count<Ts>() + ... + std::int64_t{0}) : -1;
 }
+
+template <class T>
+[[nodiscard]] constexpr std::int64_t fixed_tensor_count() {
+  if constexpr (is_tensor_v<T>) {
+    return 1;
+  } else if constexpr (is_struct_v<T>) {
+    return fixed_tensor_sum(member_types_of<T>{});
+  } else {
+    return -1;
+  }
+}
+
+/// Counts the tensors in objects, by their types where that is possible.
+struct tensor_counter {
+  std::size_t tensors = 0;
+
+  template <class Object>
+  constexpr void operator()(Object const& object) {
+    constexpr std::int64_t fixed = fixed_tensor_count<Object>();
+    if constexpr (fixed >= 0) {
+      tensors += static_cast<std::size_t>(fixed);
+    } else if constexpr (is_struct_v<Object>) {
+      members_of<Object>::for_each(object, *this);
+    } else if constexpr (is_optional_v<Object>) {
+      if (object) {
+        (*this)(*object);
+      }
+    } else if constexpr (is_sequence_v<Object>) {
+      constexpr std::int64_t each = fixed_tensor_count<typename sequence_element<Object>::type>();
+      if constexpr (each >= 0) {
+        tensors += std::size(object) * static_cast<std::size_t>(each);
+      } else {
+        for (auto const& element : object) {
+          (*this)(element);
+        }
+      }
+    }
+  }
+};
 
 /// Calls `f(name, object)` for each unit, `name` as in `unit_names`.
 template <class Member, class F>
@@ -96,12 +137,13 @@ template <class Model>
 [[nodiscard]] constexpr model_layout describe(Model const& model) {
   model_layout layout;
   if constexpr (detail::is_struct_v<Model>) {
-    layout.parameters.reserve(detail::count_tensors(model));
-    auto add = [&layout]<class T>(T const& tensor) {
-      layout.parameters.push_back(parameter{tensor.size(),
-                                            dtype_of<typename T::value_type>,
-                                            static_cast<detail::tensor_base const&>(tensor).traits,
-                                            layout.units});
+    detail::tensor_counter count;
+    count(model);
+    layout.parameters = std::vector<parameter>(count.tensors, parameter{});
+    auto* next = layout.parameters.data();
+    auto add = [&layout, &next]<class T>(T const& tensor) {
+      *next++ =
+          parameter{tensor.size(), dtype_of<typename T::value_type>, tensor.traits, layout.units};
     };
     auto unit = [&layout, &add](auto const& object) {
       detail::for_each_tensor(object, add);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/tensor.hpp>
 #include <zero/model/traverse.hpp>
+#include <zero/model/type_list.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <type_traits>
-#include <utility>
 
 namespace zero {
-
-/// A list of types.
-template <class... Ts>
-struct type_list {
-  static constexpr std::size_t size = sizeof...(Ts);  ///< how many
-};
 
 namespace detail {
 
@@ -42,27 +39,21 @@ template <class List, class T>
 struct collect_element_types<List, T>
     : collect_element_types<List, typename sequence_element<T>::type> {};
 
-template <class List, class... Ts>
-struct collect_all {
+template <class List, class Types>
+struct collect_all;
+
+template <class List>
+struct collect_all<List, type_list<>> {
   using type = List;
 };
 
 template <class List, class T, class... Ts>
-struct collect_all<List, T, Ts...>
-    : collect_all<typename collect_element_types<List, T>::type, Ts...> {};
-
-template <class List, class S, class Members>
-struct collect_members;
-
-template <class List, class S, class... Names, class... Accessors>
-struct collect_members<List,
-                       S,
-                       member_list<boost::hana::tuple<boost::hana::pair<Names, Accessors>...>>>
-    : collect_all<List, std::remove_cvref_t<decltype(Accessors{}(std::declval<S&>()))>...> {};
+struct collect_all<List, type_list<T, Ts...>>
+    : collect_all<typename collect_element_types<List, T>::type, type_list<Ts...>> {};
 
 template <class List, class T>
   requires is_struct_v<T>
-struct collect_element_types<List, T> : collect_members<List, T, members_of<T>> {};
+struct collect_element_types<List, T> : collect_all<List, member_types_of<T>> {};
 
 }  // namespace detail
 

@@ -34,6 +34,32 @@ struct program {
   friend constexpr bool operator==(program const&, program const&) = default;
 };
 
+namespace detail {
+
+/// The backward phase of a pass that undoes the forward phase step by step.
+[[nodiscard]] constexpr std::vector<program_token> reversed(
+    std::vector<program_token> const& forward) {
+  std::vector<program_token> backward(forward.size(), program_token{});
+  auto* next = backward.data() + backward.size();
+  for (auto const& token : forward) {
+    *--next = program_token{token.unit, phase::backward, !token.open};
+  }
+  return backward;
+}
+
+/// The forward phase that opens and closes units 0 to `units` - 1 in order.
+[[nodiscard]] constexpr std::vector<program_token> visit_in_order(std::int32_t units) {
+  std::vector<program_token> forward(2 * static_cast<std::size_t>(units), program_token{});
+  auto* next = forward.data();
+  for (std::int32_t unit = 0; unit < units; ++unit) {
+    *next++ = program_token{unit, phase::forward, true};
+    *next++ = program_token{unit, phase::forward, false};
+  }
+  return forward;
+}
+
+}  // namespace detail
+
 /// Builds the program of a container out of visits. Pass it to a function `zero_program(model,
 /// builder)` that argument-dependent lookup finds, and call the members below in the order in which
 /// the training loop opens and closes units:
@@ -126,11 +152,7 @@ class ProgramBuilder {
   [[nodiscard]] constexpr program finish() {
     end_phase();
     if (phase_ == phase::forward) {
-      auto const& forward = program_.forward;
-      program_.backward.reserve(forward.size());
-      for (auto token = forward.rbegin(); token != forward.rend(); ++token) {
-        program_.backward.push_back(program_token{token->unit, phase::backward, !token->open});
-      }
+      program_.backward = detail::reversed(program_.forward);
     }
     return static_cast<program&&>(program_);
   }
@@ -216,18 +238,51 @@ template <class Model>
 concept has_declared_program =
     requires(Model const& model, ProgramBuilder<Model>& builder) { zero_program(model, builder); };
 
+namespace detail {
+
+/// Stands for any argument passed by reference, in a search for functions of a wrong signature.
+struct any_reference {
+  template <class T>
+  operator T&() const;
+};
+
+/// The same for arguments passed by value.
+struct any_value {
+  template <class T>
+  operator T() const;
+};
+
+/// The rule of declared programs, with its sentence.
+template <class Model>
+struct check_program {
+  static constexpr bool value = true;
+  static constexpr bool mentioned = requires(Model& model, any_reference builder) {
+    zero_program(model, builder);
+  } || requires(Model& model, any_value builder) { zero_program(model, builder); };
+  static_assert(
+      !mentioned || has_declared_program<Model>,
+      "zero::make_program: this container has a zero_program that cannot be called; declare "
+      "it as zero_program(Model const&, zero::ProgramBuilder<Model>&).");
+};
+
+}  // namespace detail
+
 /// The program of a container: what its `zero_program` declares, or else the canonical one, which
 /// visits the units in order and then in reverse. Usable in constant expressions; not collective.
 /// @throws logic_error if the declared program is not one, naming the unit.
 template <class Model>
 [[nodiscard]] constexpr program make_program(Model const& model) {
-  ProgramBuilder<Model> builder(model);
   if constexpr (has_declared_program<Model>) {
+    ProgramBuilder<Model> builder(model);
     zero_program(model, builder);
+    return builder.finish();
   } else {
-    builder.visit_all();
+    static_assert(detail::check_program<Model>::value);
+    program canonical;
+    canonical.forward = detail::visit_in_order(unit_count(model));
+    canonical.backward = detail::reversed(canonical.forward);
+    return canonical;
   }
-  return builder.finish();
 }
 
 }  // namespace zero

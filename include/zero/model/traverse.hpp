@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/tensor.hpp>
+#include <zero/model/type_list.hpp>
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/concept/struct.hpp>
@@ -62,6 +63,15 @@ struct member_list;
 
 template <class... Names, class... Accessors>
 struct member_list<boost::hana::tuple<boost::hana::pair<Names, Accessors>...>> {
+  /// The types of the members of `Object`, without const.
+  template <class Object>
+  using types = type_list<std::remove_cvref_t<decltype(Accessors{}(std::declval<Object&>()))>...>;
+
+  /// Whether the accessors give the members themselves, and not copies of them.
+  template <class Object>
+  static constexpr bool refers =
+      (std::is_lvalue_reference_v<decltype(Accessors{}(std::declval<Object&>()))> && ... && true);
+
   /// Calls `f(member)` for each member of `object`, in order of declaration.
   template <class Object, class F>
   static constexpr void for_each(Object& object, F&& f) {
@@ -75,9 +85,31 @@ struct member_list<boost::hana::tuple<boost::hana::pair<Names, Accessors>...>> {
   }
 };
 
+/// The rule of structs that are adapted by functions, with its sentence.
+template <class S, class Members>
+struct require_references {
+  static constexpr bool value = true;
+  static_assert(Members::template refers<S>,
+                "zero::describe: an accessor of this struct returns a copy of the member; make the "
+                "functions in BOOST_HANA_ADAPT_ADT return references, or use "
+                "BOOST_HANA_ADAPT_STRUCT.");
+};
+
+/// Chooses the member list of `S`, an empty one where the rule above is broken.
+template <class S>
+struct checked_members {
+  using all = member_list<decltype(boost::hana::accessors<S>())>;
+  static_assert(require_references<S, all>::value);
+  using type = std::conditional_t<all::template refers<S>, all, member_list<boost::hana::tuple<>>>;
+};
+
 /// The member list of `S`, a Hana struct, const or not.
 template <class S>
-using members_of = member_list<decltype(boost::hana::accessors<std::remove_const_t<S>>())>;
+using members_of = typename checked_members<std::remove_const_t<S>>::type;
+
+/// The types of the members of `S`, a Hana struct, in a `type_list`.
+template <class S>
+using member_types_of = typename members_of<S>::template types<S>;
 
 /// The rule of containers, with its sentence.
 template <class T>
@@ -90,25 +122,38 @@ struct require_describable {
       "BOOST_HANA_ADAPT_STRUCT, or leave it out of the macro of the struct that holds it.");
 };
 
+/// Calls `f(tensor)` for each tensor in an object, at any depth, in order of declaration. It calls
+/// itself through the member lists, without closures between, because a step of constant evaluation
+/// saved here is saved for every tensor of a model.
+template <class F>
+struct tensor_visitor {
+  F& f;
+
+  template <class Object>
+  constexpr void operator()(Object& object) const {
+    using type = std::remove_const_t<Object>;
+    if constexpr (is_tensor_v<type>) {
+      f(object);
+    } else if constexpr (is_struct_v<type>) {
+      members_of<type>::for_each(object, *this);
+    } else if constexpr (is_optional_v<type>) {
+      if (object) {
+        (*this)(*object);
+      }
+    } else if constexpr (is_sequence_v<type>) {
+      for (auto& element : object) {
+        (*this)(element);
+      }
+    } else {
+      static_assert(require_describable<type>::value);
+    }
+  }
+};
+
 /// Calls `f(tensor)` for each tensor in `object`, at any depth, in order of declaration.
 template <class Object, class F>
 constexpr void for_each_tensor(Object& object, F& f) {
-  using type = std::remove_const_t<Object>;
-  if constexpr (is_tensor_v<type>) {
-    f(object);
-  } else if constexpr (is_optional_v<type>) {
-    if (object) {
-      for_each_tensor(*object, f);
-    }
-  } else if constexpr (is_sequence_v<type>) {
-    for (auto& element : object) {
-      for_each_tensor(element, f);
-    }
-  } else if constexpr (is_struct_v<type>) {
-    members_of<type>::for_each(object, [&f](auto& member) { for_each_tensor(member, f); });
-  } else {
-    static_assert(require_describable<type>::value);
-  }
+  tensor_visitor<F>{f}(object);
 }
 
 }  // namespace zero::detail

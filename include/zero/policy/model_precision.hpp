@@ -18,7 +18,7 @@ template <class P, class... Ts>
 inline constexpr bool allows_all<P, type_list<Ts...>> =
     (precision_allows<P>(dtype_of<Ts>) && ... && true);
 
-/// Judges one element type of a container. One instantiation a type, so that compilers name it.
+/// Judges one element type. One instantiation a type, so that compilers name it.
 template <class P, class T>
 struct require_element_type {
   static constexpr bool value = true;
@@ -29,21 +29,17 @@ struct require_element_type {
       "Precision<FP16> takes fp16 and float; change the Precision or the tensors.");
 };
 
-/// Judges the element types of a container against a precision.
 template <class P, class List>
-struct check_element_types;
-
+inline constexpr bool judged_all = false;
 template <class P, class... Ts>
-struct check_element_types<P, type_list<Ts...>> {
-  static constexpr bool value = true;
-  static_assert((require_element_type<P, Ts>::value && ... && true));
-};
+inline constexpr bool judged_all<P, type_list<Ts...>> =
+    (require_element_type<P, Ts>::value && ... && true);
 
 /// What an engine asserts about its container, once that is a complete type.
 template <class P, class Model>
 struct check_model_precision {
   static constexpr bool value = true;
-  static_assert(check_element_types<P, model_element_types<Model>>::value);
+  static_assert(judged_all<P, model_element_types<Model>>);
 };
 
 }  // namespace detail

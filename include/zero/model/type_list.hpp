@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace zero {
+
+/// A list of types, as `model_element_types` returns it. Only its type is of use.
+template <class... Ts>
+struct type_list {
+  static constexpr std::size_t size = sizeof...(Ts);  ///< how many
+};
+
+}  // namespace zero
