@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # cmake -DROOT=<repository> -P check_mirror.cmake
 # A header and its test bear the same path, and the umbrellas know every public header.
 set(failed "")

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # cmake -DROOT=<repository> -P check_snippets.cmake
 # Code in the documentation is cut from files that are compiled. In a Markdown file
 #
@@ -7,8 +8,8 @@
 #   ...
 #   ```
 #
-# must equal the lines of that file between two `// [loop]` lines, less their common indentation (without a name: the
-# whole file after its licence line). Each ```cpp block needs such a comment; where none can be, the comment
+# must equal the lines of that file between two `// [loop]` lines, less their common indentation and lines that mark other
+# regions (without a name: the whole file after its licence line). Each ```cpp block needs such a comment; where none can be, the comment
 # `<!-- no snippet: reason -->` says why. Besides, a name in backticks that begins with `zero::` must occur in the headers.
 set(failed "")
 
@@ -64,20 +65,19 @@ function(region result path name)
   set(taken "")
   if(name STREQUAL "")
     list(POP_FRONT lines)
-    set(taken "${lines}")
-  else()
-    foreach(line IN LISTS lines)
-      if(line MATCHES "^ *// <open>${name}<close>$")
-        if(inside)
-          set(inside FALSE)
-        else()
-          set(inside TRUE)
-        endif()
-      elseif(inside)
-        list(APPEND taken "${line}")
-      endif()
-    endforeach()
+    set(inside TRUE)
   endif()
+  foreach(line IN LISTS lines)
+    if(name AND line MATCHES "^ *// <open>${name}<close>$")
+      if(inside)
+        set(inside FALSE)
+      else()
+        set(inside TRUE)
+      endif()
+    elseif(inside AND NOT line MATCHES "^ *// <open>[a-z0-9_]+<close>$")
+      list(APPEND taken "${line}")
+    endif()
+  endforeach()
   unindent(text "${taken}")
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
@@ -136,5 +136,9 @@ endforeach()
 
 if(failed)
   list(JOIN failed "\n  " failed)
+  string(REPLACE "<open>" "[" failed "${failed}")
+  string(REPLACE "<close>" "]" failed "${failed}")
+  string(REPLACE "<semicolon>" ";" failed "${failed}")
+  string(REPLACE "<backslash>" "\\" failed "${failed}")
   message(FATAL_ERROR "the documentation and the sources disagree:\n  ${failed}")
 endif()

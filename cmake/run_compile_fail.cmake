@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # cmake -DCOMPILER=... "-DARGS=-std=c++20 -fsyntax-only -I..." -DSOURCE=... -P run_compile_fail.cmake
 # The source must fail to compile, with the text of its `// expected-error: ` line, as the only error; with
 # ZERO_CONTROL defined, it must compile.

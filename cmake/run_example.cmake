@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # cmake -DPROGRAM=... -DEXPECTED=file.out -P run_example.cmake
 # The program must return 0 and print the lines of EXPECTED, where that file exists.
 execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
