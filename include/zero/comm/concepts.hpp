@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/core/traffic.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/core/traffic.hpp>
 
 #include <concepts>
 #include <cstdint>

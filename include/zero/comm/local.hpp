@@ -5,14 +5,15 @@
 #include <zero/comm/detail/local_meeting.hpp>
 #include <zero/comm/detail/local_reduce.hpp>
 #include <zero/comm/detail/local_run.hpp>
-#include <zero/core/traffic.hpp>
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
+#include <zero/core/traffic.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -281,7 +282,10 @@ class local_world {
  private:
   static std::shared_ptr<detail::local_meeting> make_meeting(int ranks, local_options options) {
     expects(ranks >= 1, "zero::Local: a world needs at least one rank");
-    return std::make_shared<detail::local_meeting>(ranks, options.stall_limit);
+    // Added to the time of now, more could overflow the clock.
+    std::chrono::milliseconds const limit =
+        std::clamp<std::chrono::milliseconds>(options.stall_limit, {}, std::chrono::years(10));
+    return std::make_shared<detail::local_meeting>(ranks, limit);
   }
 
   std::shared_ptr<detail::local_meeting> meeting_;
