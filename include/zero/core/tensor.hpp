@@ -67,10 +67,10 @@ class Tensor : public detail::tensor_base {
       : tensor_base{nullptr, zero::shape{Extents...}, traits} {}
 
   /// @return the first element, row by row without gaps; null while no lease of the unit is open.
-  [[nodiscard]] ZERO_HOST_DEVICE constexpr T* data() noexcept { return static_cast<T*>(address); }
+  [[nodiscard]] ZERO_HOST_DEVICE T* data() noexcept { return static_cast<T*>(address); }
 
   /// @return the first element, row by row without gaps; null while no lease of the unit is open.
-  [[nodiscard]] ZERO_HOST_DEVICE constexpr T const* data() const noexcept {
+  [[nodiscard]] ZERO_HOST_DEVICE T const* data() const noexcept {
     return static_cast<T const*>(address);
   }
 
