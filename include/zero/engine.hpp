@@ -105,6 +105,16 @@ class basic_zero_engine {
   [[nodiscard]] int rank() const { return core_->communicator().rank(); }
   [[nodiscard]] int size() const { return core_->communicator().size(); }
 
+  /// The memory plan of one rank of `world`: layout and pools, no schedule. For models of static shapes a
+  /// constant expression; see `zero::plan`.
+  [[nodiscard]] static constexpr execution_plan plan_for(Model const& model,
+                                                         int world,
+                                                         options const& settings = {}) {
+    auto const layout = describe(model);
+    return make_memory_plan(layout.parameters, layout.units, make_program(model),
+                            setup::config(world, settings));
+  }
+
   // --- values ----------------------------------------------------------------------------------------
 
   /// Sets the parameters from a function and starts training anew: moments, step count and loss scale
@@ -320,5 +330,32 @@ class basic_zero_engine {
   std::unique_ptr<core_type> core_;
   std::int64_t micro_steps_ = 0;
 };
+
+/// A number of ranks as a type, for `plan`.
+template <int Ranks>
+struct world_of {
+  static constexpr int ranks = Ranks;
+};
+
+/// `zero::world<8>`: eight ranks.
+template <int Ranks>
+inline constexpr world_of<Ranks> world{};
+
+/// The memory plan of an engine whose container has static shapes, before anything exists: a constant
+/// expression, so that a program can refuse to compile when it would not fit.
+///
+///     static_assert(zero::plan<Engine>(zero::world<8>).device_bytes() < 80_GiB);
+template <class Engine, int Ranks>
+[[nodiscard]] constexpr execution_plan plan(world_of<Ranks> /*world*/) {
+  return Engine::plan_for(typename Engine::model_type{}, Ranks);
+}
+
+/// The memory plan of an engine for `ranks` ranks of a container with run-time shapes.
+template <class Engine>
+[[nodiscard]] constexpr execution_plan plan(typename Engine::model_type const& model,
+                                            int ranks,
+                                            typename Engine::options const& settings = {}) {
+  return Engine::plan_for(model, ranks, settings);
+}
 
 }  // namespace zero

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include <zero/core/queue.hpp>
 #include <zero/optim/concepts.hpp>
@@ -14,7 +13,7 @@ namespace zero {
 /// result depends on timing or on what memory held before. Off by default, and free when off.
 struct stress_options {
   bool poison = false;  ///< slots and receive buffers are filled with NaN when their use ends
-  std::function<void(queue)> delay;  ///< called before each operation, by the thread that runs it
+  void (*delay)(queue) = nullptr;  ///< called before each operation, by the thread that runs it
 };
 
 /// Run-time choices of an engine. Every field has a default; every rank must choose the same.

@@ -94,7 +94,7 @@ class engine_core {
       first_parameter_[u] = std::max(first_parameter_[u], first_parameter_[u - 1]);
     }
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
-    if (options.stress.delay) {
+    if (options.stress.delay != nullptr) {
       device_.set_delay(options.stress.delay);
     }
     expects(communicator_.size() <= full_window_bytes / 128,
