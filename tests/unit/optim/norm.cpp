@@ -83,7 +83,7 @@ TEST_CASE("the order matters to these numbers, so that the tests above say somet
   for (int i = 0; i < 20; ++i) {
     std::vector<float> values = numbers.vector<float>(2048);
     double const sum = squares(values);
-    std::reverse(values.begin(), values.end());
+    std::rotate(values.begin(), values.begin() + 3, values.end());
     others += squares(values) != sum ? 1 : 0;
   }
   CHECK(others >= 5);
