@@ -59,6 +59,24 @@ namespace detail {
 
 }  // namespace detail
 
+/// The token of this job: `ZERO_JOB_TOKEN`, else `TORCHELASTIC_RUN_ID`, else empty.
+/// @param get see `read_launch_environment`
+template <class Get>
+[[nodiscard]] std::string read_job_token(Get&& get) {
+  for (char const* const name : {"ZERO_JOB_TOKEN", "TORCHELASTIC_RUN_ID"}) {
+    char const* const text = get(name);
+    if (text != nullptr && *text != '\0') {
+      return text;
+    }
+  }
+  return {};
+}
+
+/// The token of this job, from this process's environment.
+[[nodiscard]] inline std::string read_job_token() {
+  return read_job_token([](char const* name) -> char const* { return std::getenv(name); });
+}
+
 /// Reads the launcher's variables; sets none.
 ///
 /// @param get how to read one: takes its name, returns its text or null; `std::getenv` by default
@@ -87,12 +105,7 @@ template <class Get>
   if (char const* const text = set("LOCAL_RANK")) {
     result.local_rank = detail::parse_variable("LOCAL_RANK", text, 0, most_ranks);
   }
-  for (char const* const name : {"ZERO_JOB_TOKEN", "TORCHELASTIC_RUN_ID"}) {
-    if (char const* const text = set(name)) {
-      result.token = text;
-      break;
-    }
-  }
+  result.token = read_job_token(get);
   result.has_comm_id = set("NCCL_COMM_ID") != nullptr;
   if (result.size > 1 && !result.has_comm_id) {
     result.address = required("MASTER_ADDR");

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/comm/concepts.hpp>
+#include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/nccl/detail/registry.hpp>
+#include <zero/comm/nccl/detail/watchdog.hpp>
+#include <zero/comm/nccl_error.hpp>
+#include <zero/comm/nccl_options.hpp>
+#include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
+#include <zero/core/traffic.hpp>
+#include <zero/device/gpu/device_guard.hpp>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/memory.hpp>
+#include <zero/device/gpu/stream.hpp>
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace zero::detail {
+
+/// NCCL's name of an element type.
+[[nodiscard]] constexpr ncclDataType_t nccl_type(dtype type) noexcept {
+  return type == dtype::fp32 ? ncclFloat32 : type == dtype::bf16 ? ncclBfloat16 : ncclFloat16;
+}
+
+/// What stands behind a `nccl_communicator` at an address that does not change: the handle, the
+/// thread that watches it, and what all collectives have in common.
+class nccl_link {
+ public:
+  nccl_link(ncclComm_t comm, bool owned, nccl_options const& settings)
+      : options(settings),
+        handle(comm, owned),
+        registry_(settings.registration),
+        watchdog(std::make_unique<nccl_watchdog>(handle, settings)) {
+    try {
+      warm_up();
+    } catch (...) {
+      abort("its first collectives failed");
+      throw;
+    }
+  }
+
+  /// What a collective is, for the counters and the watchdog.
+  struct call {
+    collective kind;
+    std::int64_t bytes;
+    bool is_root = true;
+  };
+
+  /// Runs one collective: `f(comm)` makes the calls of NCCL and returns the last one's result.
+  template <class F>
+  void run(
+      cudaStream_t stream, collective_tag const& tag, call const& what, char const* name, F&& f) {
+    gpu::device_guard const guard(handle.device());
+    bool const grouped = handle.in_group();
+    handle.inside([&](ncclComm_t comm) {
+      expects(!left, "zero::Nccl: this communicator has left; it takes no more calls");
+      counters.add(what.kind, what.bytes, handle.size(), what.is_root);
+      if (what.bytes == 0) {
+        return;
+      }
+      if (!grouped || !group_marked_) {
+        watchdog->begin(stream, tag, what.kind);
+        group_marked_ = grouped;
+        group_stream_ = stream;
+      }
+      handle.settle(f(comm), name);
+      if (!grouped) {
+        watchdog->end(stream);
+      }
+    });
+  }
+
+  void begin_group() { handle.begin_group(); }
+
+  void end_group() {
+    gpu::device_guard const guard(handle.device());
+    if (handle.end_group() && std::exchange(group_marked_, false)) {
+      watchdog->end(group_stream_);
+    }
+  }
+
+  /// Sends and receives of an all-to-all, beginning with the next rank, so that the ranks do not
+  /// all turn to the same one at once.
+  ncclResult_t exchange(ncclComm_t comm,
+                        cudaStream_t stream,
+                        std::byte const* send,
+                        std::int64_t stride,
+                        std::byte* receive,
+                        std::int64_t bytes) {
+    int const ranks = handle.size();
+    int const me = handle.rank();
+    auto const count = static_cast<std::size_t>(bytes);
+    check_cuda(
+        cudaMemcpyAsync(
+            receive + me * bytes, send + me * stride, count, cudaMemcpyDeviceToDevice, stream),
+        "cudaMemcpyAsync");
+    ncclResult_t result = ncclGroupStart();
+    for (int i = 1; i < ranks && result == ncclSuccess; ++i) {
+      int const to = (me + i) % ranks;
+      int const from = (me + ranks - i) % ranks;
+      result = ncclSend(send + to * stride, count, ncclUint8, to, comm, stream);
+      if (result == ncclSuccess || result == ncclInProgress) {
+        result = ncclRecv(receive + from * bytes, count, ncclUint8, from, comm, stream);
+      }
+      result = result == ncclInProgress ? ncclSuccess : result;
+    }
+    ncclResult_t const ended = ncclGroupEnd();
+    return result == ncclSuccess ? ended : result;
+  }
+
+  /// NCCL's operator "multiply by `prescale`, then add"; one is kept for each type.
+  ncclRedOp_t sum_of(ncclComm_t comm, dtype type, double prescale) {
+    if (prescale == 1) {
+      return ncclSum;
+    }
+    scaled_sum& kept = scaled_sums_[static_cast<std::size_t>(type)];
+    if (!kept.made || kept.prescale != prescale) {
+      if (std::exchange(kept.made, false)) {
+        check_nccl(ncclRedOpDestroy(kept.operation, comm), "ncclRedOpDestroy", comm);
+      }
+      visit_dtype(type, [&](auto tag) {
+        auto scale = from_float<typename decltype(tag)::type>(static_cast<float>(prescale));
+        check_nccl(ncclRedOpCreatePreMulSum(
+                       &kept.operation, &scale, nccl_type(type), ncclScalarHostImmediate, comm),
+                   "ncclRedOpCreatePreMulSum",
+                   comm);
+      });
+      kept.prescale = prescale;
+      kept.made = true;
+    }
+    return kept.operation;
+  }
+
+  void abort(std::string why) noexcept {
+    try {
+      throw peer_error("rank " + std::to_string(handle.rank()) + " has failed: " + why,
+                       handle.rank(),
+                       0,
+                       "",
+                       "abort");
+    } catch (...) {
+      handle.fail(std::current_exception());
+    }
+    watchdog->wake();
+  }
+
+  void remember(void* address, std::int64_t bytes) {
+    if (registry_.kind() != nccl_registration::none && bytes > 0) {
+      gpu::device_guard const guard(handle.device());
+      handle.inside([&](ncclComm_t comm) {
+        registry_.add(comm, address, bytes);
+        // Registration settles at once on communicators that block; the others are asked.
+        ncclResult_t state = ncclSuccess;
+        check_nccl(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError", comm);
+        handle.settle(state, "ncclCommRegister");
+      });
+    }
+  }
+
+  void forget(void* address) noexcept {
+    if (!handle.failed()) {
+      registry_.remove(handle.get(), address);
+    }
+  }
+
+  /// Ends what the destructor must not end in silence: waits for the operations in flight. The
+  /// watchdog ends the wait when one of them takes too long.
+  void finish() noexcept {
+    while (!watchdog->idle() && !handle.failed()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    watchdog.reset();
+    if (handle.failed()) {
+      handle.stop();
+    } else {
+      registry_.clear(handle.get());
+    }
+  }
+
+ private:
+  struct scaled_sum {
+    ncclRedOp_t operation = ncclSum;
+    double prescale = 1;
+    bool made = false;
+  };
+
+  /// Runs every collective in every type once, small, and the movers once large, since NCCL
+  /// connects by algorithm and chooses the algorithm by size; then all ranks meet.
+  void warm_up() {
+    gpu::device_guard const guard(handle.device());
+    gpu::stream const own(gpu::stream_priority::normal);
+    std::int64_t const ranks = handle.size();
+    std::int64_t const small = 256;
+    std::int64_t const large = std::max(small, options.warm_up_bytes / ranks / small * small);
+    gpu::memory const buffer(2 * ranks * large, "NCCL warm-up");
+    auto* const first = static_cast<std::byte*>(buffer.get());
+    auto* const second = first + ranks * large;
+    check_cuda(cudaMemsetAsync(first, 0, static_cast<std::size_t>(buffer.size()), own.get()),
+               "cudaMemsetAsync");
+    for (std::int64_t const bytes : {small, large}) {
+      try_all(own.get(), first, second, bytes);
+    }
+    check_cuda(cudaStreamSynchronize(own.get()), "cudaStreamSynchronize");
+    handle.check();
+  }
+
+  void try_all(cudaStream_t stream, std::byte* first, std::byte* second, std::int64_t bytes) {
+    collective_tag const tag{.operation_name = "warm-up"};
+    std::size_t const count = static_cast<std::size_t>(bytes);
+    auto const one = [&](collective kind, char const* name, auto f) {
+      handle.inside([&](ncclComm_t comm) {
+        watchdog->begin(stream, tag, kind);
+        handle.settle(f(comm), name);
+        watchdog->end(stream);
+      });
+    };
+    one(collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
+      return ncclAllGather(first + handle.rank() * bytes, first, count, ncclUint8, comm, stream);
+    });
+    one(collective::all_to_all, "ncclGroupEnd", [&](ncclComm_t comm) {
+      return exchange(comm, stream, first, bytes, second, bytes);
+    });
+    one(collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
+      return ncclBroadcast(first, first, count, ncclUint8, 0, comm, stream);
+    });
+    for (dtype const type : {dtype::fp32, dtype::bf16, dtype::fp16}) {
+      auto const elements = static_cast<std::size_t>(bytes / bytes_of(type));
+      for (double const prescale : {1.0, 0.5}) {
+        one(collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
+          return ncclReduceScatter(first,
+                                   first + handle.rank() * bytes,
+                                   elements,
+                                   nccl_type(type),
+                                   sum_of(comm, type, prescale),
+                                   comm,
+                                   stream);
+        });
+      }
+      one(collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
+        return ncclAllReduce(first, first, elements, nccl_type(type), ncclSum, comm, stream);
+      });
+    }
+  }
+
+ public:
+  nccl_options options;
+  nccl_handle handle;
+  traffic_counters counters;
+  bool left = false;
+
+ private:
+  nccl_registry registry_;
+  std::array<scaled_sum, 3> scaled_sums_{};
+  cudaStream_t group_stream_ = nullptr;
+  bool group_marked_ = false;
+
+ public:
+  std::unique_ptr<nccl_watchdog> watchdog;
+};
+
+}  // namespace zero::detail

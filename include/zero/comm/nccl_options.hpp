@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nccl.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace zero {
+
+/// How device memory is made known to NCCL by `nccl_communicator::register_memory`.
+enum class nccl_registration : std::uint8_t {
+  none,       ///< the plain path: any memory, nothing is registered
+  buffer,     ///< `ncclCommRegister` (NCCL 2.19 and newer)
+  symmetric,  ///< symmetric windows (NCCL 2.27 and newer); memory of `nccl_allocator`, same sizes
+              ///< on all ranks
+};
+
+/// Which part of the GPU NCCL's kernels may take.
+enum class nccl_cta_policy : std::uint8_t {
+  library,     ///< NCCL's own choice
+  efficiency,  ///< few blocks (NCCL 2.27 and newer)
+  zero,  ///< copy engines where it can, no blocks (NCCL 2.28 and newer); symmetric memory only
+};
+
+/// What an NCCL communicator may be told. Nothing here touches NCCL's environment variables, which
+/// stay in force (`NCCL_NVLS_ENABLE` among them).
+struct nccl_options {
+  /// How long an operation may take once it has begun, and the ranks may take to find each other.
+  /// Past it this rank aborts its communicator and fails with a message.
+  std::chrono::milliseconds limit = std::chrono::seconds(120);
+
+  /// The device of this rank; -1: what `Nccl::from_environment` makes of `LOCAL_RANK`, otherwise
+  /// the current device of the calling thread.
+  int device = -1;
+
+  /// Whether calls of NCCL may block the calling thread on the host, e.g. while a connection is
+  /// made that no earlier call needed. Without it NCCL starts a thread a call, which costs some ten
+  /// microseconds each, and `abort` never meets a blocked call.
+  bool blocking = true;
+
+  /// `from_handle`: make a communicator of our own out of the user's, by `ncclCommSplit`.
+  bool split = false;
+
+  int min_ctas = -1;  ///< fewest blocks of a kernel; -1: NCCL's choice
+  int max_ctas = -1;  ///< most blocks of a kernel; -1: NCCL's choice
+  nccl_cta_policy cta_policy = nccl_cta_policy::library;  ///< which blocks to use at all
+
+  /// What `register_memory` does.
+  nccl_registration registration = nccl_registration::none;
+
+  /// Bytes of the largest collective that the constructor runs, so that NCCL connects and allocates
+  /// before the first step. 0 runs the small ones alone.
+  std::int64_t warm_up_bytes = std::int64_t{32} << 20;
+
+  /// How often the watchdog looks.
+  std::chrono::milliseconds watch_interval{10};
+};
+
+/// The version of NCCL that is loaded, as `NCCL_VERSION_CODE` counts; headers of another version
+/// may have been compiled against. 0 when it does not say.
+[[nodiscard]] inline int nccl_library_version() noexcept {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
+}
+
+namespace detail {
+
+/// What the headers declare *and* the loaded library has.
+struct nccl_features {
+  bool memory = false;      // ncclMemAlloc, ncclCommRegister
+  bool windows = false;     // ncclCommWindowRegister
+  bool cta_policy = false;  // ncclConfig_t::CTAPolicy
+  bool revoke = false;      // ncclCommRevoke
+
+  [[nodiscard]] static nccl_features of_library() noexcept {
+    [[maybe_unused]] int const loaded = nccl_library_version();
+    nccl_features result;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 1)
+    result.memory = loaded >= NCCL_VERSION(2, 19, 1);
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
+    result.windows = loaded >= NCCL_VERSION(2, 27, 3);
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 3)
+    result.cta_policy = loaded >= NCCL_VERSION(2, 28, 3);
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+    result.revoke = loaded >= NCCL_VERSION(2, 28, 7);
+#endif
+    return result;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace zero
