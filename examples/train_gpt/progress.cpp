@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <numbers>
+#include <optional>
+
+namespace train_gpt {
+
+schedule::schedule(options const& chosen)
+    : steps_(chosen.steps),
+      peak_(chosen.lr) {}
+
+double schedule::learning_rate(std::int64_t step) const {
+  std::int64_t const warm_up = (steps_ + 19) / 20;
+  if (step < warm_up) {
+    return peak_ * static_cast<double>(step + 1) / static_cast<double>(warm_up);
+  }
+  double const done = static_cast<double>(step - warm_up) /
+                      static_cast<double>(std::max<std::int64_t>(1, steps_ - warm_up));
+  return peak_ * (0.1 + 0.9 * 0.5 * (1 + std::cos(std::numbers::pi * done)));
+}
+
+bool schedule::validates_after(std::int64_t step) const {
+  std::int64_t const every = std::max<std::int64_t>(1, steps_ / 10);
+  return (step + 1) % every == 0 || step + 1 == steps_;
+}
+
+bool schedule::prints_after(std::int64_t step) const {
+  std::int64_t const every = std::clamp<std::int64_t>(steps_ / 30, 1, 10);
+  return step == 0 || (step + 1) % every == 0 || validates_after(step);
+}
+
+progress::progress(options const& chosen, std::int64_t parameters, bool prints)
+    : chosen_(chosen),
+      prints_(prints && !chosen.quiet) {
+  if (prints_) {
+    std::printf(
+        "GPT of %s parameters: %lld layers, %lld channels, %lld heads, context %lld\n"
+        "Stage %d, %d ranks, %s, %s, global batch %s tokens\n",
+        grouped(parameters).c_str(),
+        static_cast<long long>(chosen_.shape.layers),
+        static_cast<long long>(chosen_.shape.channels),
+        static_cast<long long>(chosen_.shape.heads),
+        static_cast<long long>(chosen_.shape.context),
+        chosen_.stage,
+        chosen_.ranks,
+        chosen_.precision.c_str(),
+        chosen_.optimizer.c_str(),
+        grouped(tokens_of_step(chosen_)).c_str());
+    std::fflush(stdout);
+  }
+}
+
+void progress::begin_step() {
+  step_started_ = clock::now();
+}
+
+void progress::end_step() {
+  seconds_ += std::chrono::duration<double>(clock::now() - step_started_).count();
+  ++step_;
+}
+
+void progress::print(double loss, std::optional<double> validation_loss) const {
+  if (!prints_) {
+    return;
+  }
+  char validation[32] = "                 ";
+  if (validation_loss) {
+    std::snprintf(validation, sizeof validation, "  validation %6.4f", *validation_loss);
+  }
+  double const elapsed = std::chrono::duration<double>(clock::now() - started_).count();
+  auto const left = static_cast<long long>(
+      elapsed / static_cast<double>(step_) * static_cast<double>(chosen_.steps - step_) + 0.5);
+  std::printf("step %5lld/%lld  loss %6.4f%-19s  %8.0f tokens/s  %lld:%02lld left\n",
+              static_cast<long long>(step_),
+              static_cast<long long>(chosen_.steps),
+              loss,
+              validation,
+              tokens_per_second(),
+              left / 60,
+              left % 60);
+  std::fflush(stdout);
+}
+
+double progress::tokens_per_second() const {
+  return static_cast<double>(step_ * tokens_of_step(chosen_)) / seconds_;
+}
+
+}  // namespace train_gpt

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace train_gpt {
+
+/// When validation runs and lines are printed: functions of the step's number, because every rank
+/// must come to the same answer.
+class schedule {
+ public:
+  explicit schedule(options const& chosen);
+
+  /// Warms up over the first twentieth of the steps, then falls to a tenth along a cosine.
+  [[nodiscard]] double learning_rate(std::int64_t step) const;
+
+  /// About ten times a run, and at its end.
+  [[nodiscard]] bool validates_after(std::int64_t step) const;
+
+  /// The first step, every tenth (more often in short runs), and whenever validation ran.
+  [[nodiscard]] bool prints_after(std::int64_t step) const;
+
+ private:
+  std::int64_t steps_;
+  double peak_;
+};
+
+/// Times the steps of a run and prints its lines.
+class progress {
+ public:
+  /// Prints only if `prints` and not `--quiet`: one rank does.
+  progress(options const& chosen, std::int64_t parameters, bool prints);
+
+  /// The time between these two counts as training.
+  void begin_step();
+  void end_step();
+
+  /// Prints a line about the step that has ended last.
+  void print(double loss, std::optional<double> validation_loss) const;
+
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+  [[nodiscard]] double tokens_per_second() const;
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  options const& chosen_;
+  bool prints_;
+  clock::time_point started_ = clock::now();
+  clock::time_point step_started_;
+  double seconds_ = 0;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace train_gpt

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocation_count.hpp"
+#include "batch.hpp"
+#include "corpus.hpp"
+#include "float_copy.hpp"
+#include "initial_values.hpp"
+#include "network.hpp"
+#include "options.hpp"
+#include "passes.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "safetensors.hpp"
+#include "sampler.hpp"
+
+#include <zero/zero.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace train_gpt {
+
+/// Hyper-parameters beside the learning rate, which each step is given.
+inline void tune(zero::AdamW::options& o) {
+  o.beta2 = 0.95;
+  o.weight_decay = 0.1;
+}
+
+inline void tune(zero::SGD::options& o) {
+  o.momentum = 0.9;
+}
+
+inline void tune(zero::Lion::options& o) {
+  o.weight_decay = 1.0;
+}
+
+/// One rank's part in a training run. Construction and every member function are collective.
+template <class Engine>
+class trainer {
+ public:
+  using model = typename Engine::model_type;
+
+  trainer(options const& chosen,
+          corpus const& text,
+          typename Engine::communicator_type communicator)
+      : chosen_(chosen),
+        text_(text),
+        schedule_(chosen),
+        engine_(model(chosen.shape), std::move(communicator), settings(chosen)),
+        network_(chosen.shape, chosen.batch),
+        weights_(chosen.shape),
+        gradients_(chosen.shape),
+        windows_(chosen.batch, chosen.shape.context) {
+    if (chosen.load_weights.empty()) {
+      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
+        initial_values(parameter, first, values, chosen.shape, chosen.seed);
+      });
+    } else {
+      safetensors_reader const file(chosen.load_weights, tensors());
+      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
+        file.read(parameter.name, first, values);
+      });
+    }
+  }
+
+  /// Trains, and tells what happened. Only rank 0's report is complete.
+  run_report run() {
+    run_report report;
+    report.chosen = chosen_;
+    report.chosen.stage = Engine::stage;
+    for (auto const& parameter : engine_.parameters()) {
+      report.parameters += parameter.elements;
+    }
+    std::vector<double> local_losses(static_cast<std::size_t>(chosen_.steps));
+    report.validation_losses.reserve(local_losses.size());
+    progress shown(report.chosen, report.parameters, rank() == 0);
+
+    measure_reading();
+    zero::traffic const sent_before = engine_.traffic();
+    auto const allocations_before = allocations_so_far();
+    for (std::int64_t step = 0; step < chosen_.steps; ++step) {
+      shown.begin_step();
+      double const loss = local_losses[static_cast<std::size_t>(step)] = train_step(step);
+      bool const applied = engine_.result().applied;
+      shown.end_step();
+      ++(applied ? report.applied_steps : report.skipped_steps);
+
+      std::optional<double> validation;
+      if (schedule_.validates_after(step)) {
+        validation = report.validation_losses.emplace_back(validate());
+      }
+      if (schedule_.prints_after(step)) {
+        shown.print(mean(loss), validation);
+      }
+    }
+    meet();
+    if (allocations_before) {
+      report.allocations_per_step =
+          static_cast<double>(*allocations_so_far() - *allocations_before) /
+          static_cast<double>(chosen_.steps);
+    }
+    report.collectives = sent_in_steps(sent_before);
+    meet();
+
+    for (double const loss : local_losses) {
+      report.losses.push_back(mean(loss));
+    }
+    report.training_seconds = shown.seconds();
+    report.tokens_per_second = shown.tokens_per_second();
+    if (!chosen_.quiet) {
+      report.sample = generate();
+    }
+    report.parameters_hash = engine_.parameters_hash();
+    report.replica_hash = engine_.replica_hash();  // throws where ranks differ
+    for (auto const& pool : engine_.pools()) {
+      report.pools.push_back({pool.name, pool.tier, pool.planned_bytes, pool.allocated_bytes});
+    }
+    report.formula_bytes = engine_.formula_bytes();
+    if (!chosen_.save_weights.empty()) {
+      save();
+    }
+    return report;
+  }
+
+ private:
+  static typename Engine::options settings(options const& chosen) {
+    typename Engine::options result;
+    result.clip_norm = chosen.clip;
+    tune(result.optimizer);
+    return result;
+  }
+
+  [[nodiscard]] int rank() const { return engine_.rank(); }
+
+  /// One optimizer step. Returns this rank's loss, the mean over its micro-steps.
+  double train_step(std::int64_t step) {
+    double loss = 0;
+    for (auto const micro : engine_.micro_steps(chosen_.micro_steps)) {
+      // Numbered so that all ranks together see the same windows whatever the stage.
+      std::int64_t const turn = step * chosen_.micro_steps + micro.index;
+      std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
+      for (std::int64_t i = 0; i < chosen_.batch; ++i) {
+        windows_.set(i, text_.training_window(chosen_.seed, static_cast<std::uint64_t>(first + i)));
+      }
+      loss += forward(engine_, *engine_.loss_scale());
+      backward<model>(engine_, network_, weights_, gradients_, chosen_.shape.layers);
+    }
+    engine_.step({.lr = schedule_.learning_rate(step)});
+    return loss / static_cast<double>(chosen_.micro_steps);
+  }
+
+  /// The loss of the windows at hand. `gradient_scale` multiplies its gradient.
+  template <class Pass>
+  double forward(Pass& pass, float gradient_scale) {
+    network_.begin(windows_.tokens(), chosen_.batch, chosen_.shape.context);
+    forward_to_head<model>(pass, network_, weights_, chosen_.shape.layers);
+    auto const lease = pass.forward(&model::embed);
+    return network_.head(weights_.of(*lease), windows_.targets(), gradient_scale);
+  }
+
+  /// The mean loss of windows that were held out; each rank takes its part of them.
+  double validate() {
+    double loss = 0;
+    for (std::int64_t turn = 0; turn < validation_batches; ++turn) {
+      std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
+      std::int64_t const count = validation_batches * chosen_.ranks * chosen_.batch;
+      for (std::int64_t i = 0; i < chosen_.batch; ++i) {
+        windows_.set(i, text_.validation_window(first + i, count));
+      }
+      ++passes_;
+      auto pass = engine_.evaluation();
+      loss += forward(pass, 1.0f);
+      pass.end();
+    }
+    return mean(loss / validation_batches);
+  }
+
+  /// Rank 0 writes a text, a token a pass; the others serve the parameters it needs.
+  std::string generate() {
+    sampler text(chosen_.seed);
+    for (int i = 0; i < sample_length; ++i) {
+      auto pass = engine_.evaluation();
+      if (rank() == 0) {
+        auto const tokens = text.latest(chosen_.shape.context);
+        network_.begin(tokens.data(), 1, static_cast<std::int64_t>(tokens.size()));
+        forward_to_head<model>(pass, network_, weights_, chosen_.shape.layers);
+        auto const lease = pass.forward(&model::embed);
+        text.draw(network_.predict(weights_.of(*lease)));
+      } else {
+        pass.follow();
+      }
+    }
+    return text.printable();
+  }
+
+  double mean(double value) {
+    ++means_;
+    return engine_.mean(value);
+  }
+
+  /// Nobody goes on before all have come here.
+  void meet() { (void)mean(0); }
+
+  /// Takes the BLAS and the engine through everything but a step once, and measures what a pass
+  /// that only reads and what a mean sends, so that `sent_in_steps` can leave them out.
+  void measure_reading() {
+    (void)validate();
+    zero::traffic const start = engine_.traffic();
+    meet();
+    zero::traffic const after_mean = engine_.traffic();
+    (void)validate();
+    sent_in_mean_ = after_mean - start;
+    sent_in_validation_ = engine_.traffic() - after_mean - sent_in_mean_;
+    meet();
+    means_ = 0;
+    passes_ = 0;
+  }
+
+  [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {
+    zero::traffic const all = engine_.traffic() - before;
+    std::vector<collective_figures> result;
+    for (int i = 0; i < zero::collective_count; ++i) {
+      auto const operation = static_cast<zero::collective>(i);
+      auto const part = [&](auto field) {
+        return all[operation].*field - means_ * sent_in_mean_[operation].*field -
+               passes_ / validation_batches * sent_in_validation_[operation].*field;
+      };
+      result.push_back({zero::name(operation),
+                        part(&zero::traffic::entry::count),
+                        part(&zero::traffic::entry::bytes)});
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<tensor_shape> tensors() const {
+    std::vector<tensor_shape> result;
+    for (auto const& parameter : engine_.parameters()) {
+      tensor_shape& tensor = result.emplace_back();
+      tensor.name = parameter.name;
+      for (int i = 0; i < parameter.shape.rank(); ++i) {
+        tensor.extents.push_back(parameter.shape[i]);
+      }
+    }
+    return result;
+  }
+
+  void save() {
+    std::optional<safetensors_writer> file;
+    if (rank() == 0) {
+      file.emplace(chosen_.save_weights, tensors());
+    }
+    engine_.full([&](auto const&, std::int64_t, std::span<float const> values) {
+      if (file) {
+        file->write(values);
+      }
+    });
+    if (file) {
+      file->commit();
+    }
+  }
+
+  static constexpr std::int64_t validation_batches = 4;  // a rank, each time
+  static constexpr int sample_length = 400;
+
+  options const& chosen_;
+  corpus const& text_;
+  schedule schedule_;
+  Engine engine_;
+  network<float> network_;
+  float_copy weights_;
+  float_copy gradients_;
+  batch windows_;
+
+  std::int64_t means_ = 0;
+  std::int64_t passes_ = 0;
+  zero::traffic sent_in_mean_;
+  zero::traffic sent_in_validation_;
+};
+
+/// Trains with one engine type: `chosen.ranks` ranks, each a thread of this process.
+template <class Engine>
+run_report train(options const& chosen, corpus const& text) {
+  run_report result;
+  zero::Local::run(chosen.ranks, [&](auto communicator) {
+    bool const first = communicator.rank() == 0;
+    run_report report = trainer<Engine>(chosen, text, std::move(communicator)).run();
+    if (first) {
+      result = std::move(report);
+    }
+  });
+  return result;
+}
+
+}  // namespace train_gpt
