@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/core/error.hpp>
+#include <zero/device/gpu/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace zero::test {
+
+static_assert(noexcept(gpu::ignore_at_exit(cudaSuccess)));
+
+TEST_CASE("a failed call becomes an exception with its name, code and place") {
+  CHECK_NOTHROW(check_cuda(cudaSuccess, "cudaMalloc"));
+  bool thrown = false;
+  try {
+    check_cuda(cudaErrorInvalidValue, "cudaMalloc");
+  } catch (cuda_error const& e) {
+    thrown = true;
+    CHECK(e.code() == static_cast<int>(cudaErrorInvalidValue));
+    CHECK(std::string(e.call()) == "cudaMalloc");
+    CHECK(std::string(e.what()).find("cudaErrorInvalidValue") != std::string::npos);
+    CHECK(std::string(e.where().file_name()).find("error.cu") != std::string::npos);
+  }
+  CHECK(thrown);
+}
+
+TEST_CASE("a caught error does not surface again") {
+  CHECK_THROWS_AS(check_cuda(cudaSetDevice(12'345), "cudaSetDevice"), cuda_error);
+  CHECK(cudaGetLastError() == cudaSuccess);
+  gpu::ignore_at_exit(cudaSetDevice(12'345));
+  CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+}  // namespace zero::test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/stream.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace zero::test {
+
+static_assert(!std::is_copy_constructible_v<gpu::stream>);
+static_assert(std::is_nothrow_move_constructible_v<gpu::stream>);
+static_assert(std::is_nothrow_move_assignable_v<gpu::stream>);
+
+TEST_CASE("a stream does not synchronise with the default stream and has the priority asked for") {
+  gpu::stream const urgent(gpu::stream_priority::greatest);
+  gpu::stream const normal(gpu::stream_priority::normal);
+  unsigned flags = 0;
+  check_cuda(cudaStreamGetFlags(urgent.get(), &flags), "cudaStreamGetFlags");
+  CHECK(flags == cudaStreamNonBlocking);
+  int high = 0;
+  int low = 0;
+  check_cuda(cudaStreamGetPriority(urgent.get(), &high), "cudaStreamGetPriority");
+  check_cuda(cudaStreamGetPriority(normal.get(), &low), "cudaStreamGetPriority");
+  CHECK(high <= low);  // lower numbers are more urgent
+}
+
+TEST_CASE("ownership moves, is given up and taken over") {
+  CHECK(gpu::stream().get() == nullptr);
+  gpu::stream first(gpu::stream_priority::normal);
+  cudaStream_t const handle = first.get();
+  gpu::stream second(std::move(first));
+  CHECK(second.get() == handle);
+  first = std::move(second);
+  CHECK(first.get() == handle);
+  CHECK(first.release() == handle);
+  CHECK(first.get() == nullptr);
+  gpu::stream const adopted = gpu::stream::from_native_handle(handle);
+  CHECK(cudaStreamQuery(adopted.get()) == cudaSuccess);
+}
+
+}  // namespace zero::test
