@@ -21,16 +21,6 @@ namespace zero {
 
 namespace detail {
 
-/// The rule of a container as a whole, with its sentence.
-template <class Model>
-struct require_container {
-  static constexpr bool value = true;
-  static_assert(
-      is_struct_v<Model>,
-      "zero::describe: the container of the parameters must be a Hana struct; define it with "
-      "BOOST_HANA_DEFINE_STRUCT, or adapt it with BOOST_HANA_ADAPT_STRUCT.");
-};
-
 /// The number of tensors in every object of type `T`, or -1 where vectors and optionals in it
 /// decide.
 template <class T>
@@ -120,6 +110,8 @@ void for_each_named_tensor(std::string const& name, Object& object, F& f) {
     members_of<type>::for_each_named(object, [&](char const* member_name, auto& member) {
       for_each_named_tensor(name + "." + member_name, member, f);
     });
+  } else {
+    refuse_member<type>();
   }
 }
 
@@ -136,23 +128,19 @@ void for_each_named_tensor(std::string const& name, Object& object, F& f) {
 template <class Model>
 [[nodiscard]] constexpr model_layout describe(Model const& model) {
   model_layout layout;
-  if constexpr (detail::is_struct_v<Model>) {
-    detail::tensor_counter count;
-    count(model);
-    layout.parameters = std::vector<parameter>(count.tensors, parameter{});
-    auto* next = layout.parameters.data();
-    auto add = [&layout, &next]<class T>(T const& tensor) {
-      *next++ =
-          parameter{tensor.size(), dtype_of<typename T::value_type>, tensor.traits, layout.units};
-    };
-    auto unit = [&layout, &add](auto const& object) {
-      detail::for_each_tensor(object, add);
-      ++layout.units;
-    };
-    detail::for_each_unit(model, unit);
-  } else {
-    static_assert(detail::require_container<Model>::value);
-  }
+  detail::tensor_counter count;
+  count(model);
+  layout.parameters = std::vector<parameter>(count.tensors, parameter{});
+  auto* next = layout.parameters.data();
+  auto add = [&layout, &next]<class T>(T const& tensor) {
+    *next++ =
+        parameter{tensor.size(), dtype_of<typename T::value_type>, tensor.traits, layout.units};
+  };
+  auto unit = [&layout, &add](auto const& object) {
+    detail::for_each_tensor(object, add);
+    ++layout.units;
+  };
+  detail::for_each_unit(model, unit);
   return layout;
 }
 

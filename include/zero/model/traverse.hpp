@@ -95,9 +95,27 @@ struct require_references {
                 "BOOST_HANA_ADAPT_STRUCT.");
 };
 
-/// Chooses the member list of `S`, an empty one where the rule above is broken.
+/// The rule of containers as a whole, with its sentence.
+template <class Model>
+struct require_container {
+  static constexpr bool value = true;
+  static_assert(
+      is_struct_v<Model>,
+      "zero::describe: the container of the parameters must be a Hana struct; define it with "
+      "BOOST_HANA_DEFINE_STRUCT, or adapt it with BOOST_HANA_ADAPT_STRUCT.");
+};
+
+/// Chooses the member list of `S`: an empty one where one of the rules above is broken, so that all
+/// that is said of it is their sentence.
 template <class S>
 struct checked_members {
+  static_assert(require_container<S>::value);
+  using type = member_list<boost::hana::tuple<>>;
+};
+
+template <class S>
+  requires is_struct_v<S>
+struct checked_members<S> {
   using all = member_list<decltype(boost::hana::accessors<S>())>;
   static_assert(require_references<S, all>::value);
   using type = std::conditional_t<all::template refers<S>, all, member_list<boost::hana::tuple<>>>;
@@ -122,6 +140,13 @@ struct require_describable {
       "BOOST_HANA_ADAPT_STRUCT, or leave it out of the macro of the struct that holds it.");
 };
 
+/// Refuses a type that is none of those. A free function: inside a member template, clang 14 adds
+/// an error of its own to the sentence.
+template <class T>
+constexpr void refuse_member() {
+  static_assert(require_describable<T>::value);
+}
+
 /// Calls `f(tensor)` for each tensor in an object, at any depth, in order of declaration. It calls
 /// itself through the member lists, without closures between, because a step of constant evaluation
 /// saved here is saved for every tensor of a model.
@@ -145,7 +170,7 @@ struct tensor_visitor {
         (*this)(element);
       }
     } else {
-      static_assert(require_describable<type>::value);
+      refuse_member<type>();
     }
   }
 };

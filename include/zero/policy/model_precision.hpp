@@ -30,16 +30,19 @@ struct require_element_type {
 };
 
 template <class P, class List>
-inline constexpr bool judged_all = false;
+struct check_types_allowed;
+
 template <class P, class... Ts>
-inline constexpr bool judged_all<P, type_list<Ts...>> =
-    (require_element_type<P, Ts>::value && ... && true);
+struct check_types_allowed<P, type_list<Ts...>> {
+  static constexpr bool value = true;
+  static_assert((require_element_type<P, Ts>::value && ... && true));
+};
 
 /// What an engine asserts about its container, once that is a complete type.
 template <class P, class Model>
 struct check_model_precision {
   static constexpr bool value = true;
-  static_assert(judged_all<P, model_element_types<Model>>);
+  static_assert(check_types_allowed<P, model_element_types<Model>>::value);
 };
 
 }  // namespace detail

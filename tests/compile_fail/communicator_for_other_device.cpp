@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// expected-error: zero::ZeroEngine: this communicator cannot carry the memory of this device
+#include <zero/policy/policy_set.hpp>
+
+struct Model;
+
+// Stand-ins, so that the test needs neither NCCL nor CUDA.
+namespace zero {
+
+struct Nccl {
+  using policy_category = communicator_category;
+};
+
+struct Cuda {
+  using policy_category = device_category;
+};
+
+}  // namespace zero
+
+#ifdef ZERO_CONTROL
+using Engine = zero::ZeroEngine<Model, zero::Nccl, zero::Cuda>;
+#else
+using Engine = zero::ZeroEngine<Model, zero::Nccl>;
+#endif
