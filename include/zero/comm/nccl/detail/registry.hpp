@@ -31,7 +31,7 @@ class nccl_registry {
   [[nodiscard]] nccl_registration kind() const noexcept { return kind_; }
 
   /// Makes a range known; collective when the kind is symmetric.
-  void add(ncclComm_t comm, void* address, std::int64_t bytes) {
+  void add([[maybe_unused]] ncclComm_t comm, void* address, std::int64_t bytes) {
     [[maybe_unused]] auto const size = static_cast<std::size_t>(bytes);
     range added{.address = address};
     if (kind_ == nccl_registration::buffer) {
