@@ -110,8 +110,8 @@ class basic_zero_engine {
   [[nodiscard]] static constexpr execution_plan plan_for(Model const& model,
                                                          int world,
                                                          options const& settings = {}) {
-    auto const layout = describe(model);
-    return make_memory_plan(layout.parameters, layout.units, make_program(model),
+    auto layout = describe(model);
+    return make_memory_plan(std::move(layout.parameters), layout.units, make_program(model),
                             setup::config(world, settings));
   }
 

@@ -77,6 +77,28 @@ struct update_groups {
   return result;
 }
 
+/// The number of segments that `make_groups` will find, without building them.
+[[nodiscard]] constexpr std::int64_t count_segments(model_plan_layout const& layout,
+                                                    std::vector<parameter> const& parameters) {
+  std::vector<std::int32_t> last(layout.ranges.size(), std::int32_t{-1});  // parameter, by range
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto const& p = parameters[i];
+    auto const range = layout.places[i].range;
+    if (range < 0 || p.traits.frozen) {
+      continue;
+    }
+    auto& before = last[static_cast<std::size_t>(range)];
+    if (before < 0 ||
+        parameters[static_cast<std::size_t>(before)].traits.lr_scale != p.traits.lr_scale ||
+        parameters[static_cast<std::size_t>(before)].traits.weight_decay != p.traits.weight_decay) {
+      ++count;
+    }
+    before = static_cast<std::int32_t>(i);
+  }
+  return count;
+}
+
 /// The part of a range's segments that lies in `[begin, end)`, relative to `begin`.
 [[nodiscard]] constexpr std::vector<update_segment> clip_segments(update_groups const& groups,
                                                                   std::int32_t range,

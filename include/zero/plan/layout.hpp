@@ -99,45 +99,34 @@ namespace detail {
          (p.traits.resident || p.elements * bytes_of(p.type) <= config.residency_bytes);
 }
 
-/// Appends the ranges of one unit, made of the parameters for which `belongs` holds.
-template <class Belongs>
-constexpr void append_unit(model_plan_layout& layout,
-                           std::vector<parameter> const& parameters,
-                           std::vector<std::int32_t> const& candidates,
-                           plan_config const& config,
-                           Belongs belongs) {
-  unit_layout unit;
-  unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
-  auto const index = static_cast<std::int32_t>(layout.units.size());
-  for (auto const candidate : candidates) {
-    auto const& p = parameters[static_cast<std::size_t>(candidate)];
-    if (p.elements == 0 || !belongs(p)) {
-      continue;
-    }
-    std::int32_t at = -1;
-    for (auto r = unit.first_range; r < static_cast<std::int32_t>(layout.ranges.size()); ++r) {
-      auto const& range = layout.ranges[static_cast<std::size_t>(r)];
-      if (range.type == p.type && range.frozen == p.traits.frozen) {
-        at = r;
-      }
-    }
-    if (at < 0) {
-      at = static_cast<std::int32_t>(layout.ranges.size());
-      unit_range range;
-      range.type = p.type;
-      range.frozen = p.traits.frozen;
-      range.unit = index;
-      layout.ranges.push_back(range);
-    }
-    auto& range = layout.ranges[static_cast<std::size_t>(at)];
-    auto const offset = round_up(range.elements, parameter_alignment_bytes / bytes_of(p.type));
-    auto& place = layout.places[static_cast<std::size_t>(candidate)];
-    place.range = at;
-    place.offset = offset;
-    range.elements = offset + p.elements;
-    range.payload += p.elements;
+/// Puts one parameter into the range of its type and fate in the unit that is being built.
+constexpr void place_parameter(model_plan_layout& layout,
+                               unit_layout& unit,
+                               parameter const& p,
+                               parameter_place& place) {
+  std::int32_t at = unit.first_range;
+  auto const end = unit.first_range + unit.ranges;
+  while (at < end && (layout.ranges[static_cast<std::size_t>(at)].type != p.type ||
+                      layout.ranges[static_cast<std::size_t>(at)].frozen != p.traits.frozen)) {
+    ++at;
   }
-  unit.ranges = static_cast<std::int32_t>(layout.ranges.size()) - unit.first_range;
+  if (at == end) {
+    unit_range range;
+    range.type = p.type;
+    range.frozen = p.traits.frozen;
+    range.unit = static_cast<std::int32_t>(layout.units.size());
+    layout.ranges.push_back(range);
+    ++unit.ranges;
+  }
+  auto& range = layout.ranges[static_cast<std::size_t>(at)];
+  place.range = at;
+  place.offset = round_up(range.elements, parameter_alignment_bytes / bytes_of(p.type));
+  range.elements = place.offset + p.elements;
+  range.payload += p.elements;
+}
+
+/// Pads the ranges of a unit to whole shards and appends it to the layout.
+constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_config const& config) {
   for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
     auto& range = layout.ranges[static_cast<std::size_t>(r)];
     auto const world = std::int64_t{config.world};
@@ -170,29 +159,34 @@ constexpr void append_unit(model_plan_layout& layout,
   model_plan_layout layout;
   layout.model_units = units;
   layout.places = std::vector<parameter_place>(parameters.size(), parameter_place{});
-  std::vector<std::int32_t> candidates;
+  layout.units.reserve(static_cast<std::size_t>(units) + 1);
+  layout.ranges.reserve(static_cast<std::size_t>(units) + 1);
   bool any_resident = false;
   std::size_t next = 0;
   for (std::int32_t u = 0; u < units; ++u) {
-    candidates.clear();
+    unit_layout unit;
+    unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
     for (; next < parameters.size() && parameters[next].unit == u; ++next) {
-      candidates.push_back(static_cast<std::int32_t>(next));
-      any_resident = any_resident || detail::is_resident(parameters[next], config);
+      auto const& p = parameters[next];
+      if (detail::is_resident(p, config)) {
+        any_resident = true;
+      } else if (p.elements > 0) {
+        detail::place_parameter(layout, unit, p, layout.places[next]);
+      }
     }
-    detail::append_unit(layout, parameters, candidates, config, [&](parameter const& p) {
-      return !detail::is_resident(p, config);
-    });
+    detail::finish_unit(layout, unit, config);
   }
   if (any_resident) {
-    candidates.clear();
+    unit_layout unit;
+    unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
+    unit.resident = true;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      candidates.push_back(static_cast<std::int32_t>(i));
+      if (layout.places[i].range < 0 && parameters[i].elements > 0) {
+        detail::place_parameter(layout, unit, parameters[i], layout.places[i]);
+      }
     }
     layout.resident_unit = units;
-    detail::append_unit(layout, parameters, candidates, config, [&](parameter const& p) {
-      return detail::is_resident(p, config);
-    });
-    layout.units.back().resident = true;
+    detail::finish_unit(layout, unit, config);
   }
   auto const tied = detail::tied_units(program, units);
   std::int64_t parameter_bytes = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <zero/core/error.hpp>
@@ -45,9 +46,9 @@ struct execution_plan {
 
 /// Layout, program and pools without the segments: enough for every byte count, and cheap enough for
 /// `static_assert` on models of hundreds of units.
-[[nodiscard]] constexpr execution_plan make_memory_plan(std::vector<parameter> const& parameters,
+[[nodiscard]] constexpr execution_plan make_memory_plan(std::vector<parameter> parameters,
                                                         std::int32_t units,
-                                                        program const& program,
+                                                        program program,
                                                         plan_config const& config) {
   expects(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
   expects(config.stage >= 0 && config.stage <= 3, "zero::plan: the stage must be 0, 1, 2 or 3");
@@ -56,22 +57,22 @@ struct execution_plan {
   expects(config.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
   execution_plan plan;
   plan.config = config;
-  plan.parameters = parameters;
-  plan.program = program;
-  plan.layout = make_layout(parameters, units, program, config);
-  plan.groups = make_groups(plan.layout, parameters);
-  plan.pools = make_pools(plan.layout, program,
-                          static_cast<std::int64_t>(plan.groups.segments.size()), config);
+  plan.parameters = std::move(parameters);
+  plan.program = std::move(program);
+  plan.layout = make_layout(plan.parameters, units, plan.program, config);
+  plan.pools = make_pools(plan.layout, plan.program,
+                          count_segments(plan.layout, plan.parameters), config);
   return plan;
 }
 
 /// The whole plan of one rank. Linear in units and pieces.
 /// @throws logic_error when a setting is out of its range; the sentence names it.
-[[nodiscard]] constexpr execution_plan make_plan(std::vector<parameter> const& parameters,
+[[nodiscard]] constexpr execution_plan make_plan(std::vector<parameter> parameters,
                                                  std::int32_t units,
-                                                 program const& program,
+                                                 program program,
                                                  plan_config const& config) {
-  auto plan = make_memory_plan(parameters, units, program, config);
+  auto plan = make_memory_plan(std::move(parameters), units, std::move(program), config);
+  plan.groups = make_groups(plan.layout, plan.parameters);
   for (int i = 0; i < pass_kinds; ++i) {
     plan.passes.push_back(emit_pass(plan.layout, plan.program, plan.config, pass_at(i)));
   }

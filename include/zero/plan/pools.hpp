@@ -62,15 +62,6 @@ struct pool_plan {
 
 namespace detail {
 
-constexpr std::vector<std::int64_t> largest_of(std::vector<std::int64_t> const& a,
-                                               std::vector<std::int64_t> const& b) {
-  std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    out.push_back(std::max(i < a.size() ? a[i] : 0, i < b.size() ? b[i] : 0));
-  }
-  return out;
-}
-
 constexpr std::vector<std::int64_t> offsets_of(std::vector<std::int64_t> const& sizes) {
   std::vector<std::int64_t> out;
   std::int64_t at = 0;
@@ -139,13 +130,11 @@ constexpr std::int64_t slot_formula(slot_plan const& plan,
       }
     }
   }
-  auto const training = tokens_of(program, true);
-  auto const evaluation = tokens_of(program, false);
-  auto const p_train = plan_parameter_slots(layout, training, config);
-  auto const p_eval = plan_parameter_slots(layout, evaluation, config);
-  auto const g_train = plan_gradient_slots(layout, training);
-  pools.parameter_slots = detail::largest_of(p_train.slot_bytes, p_eval.slot_bytes);
-  pools.gradient_slots = g_train.slot_bytes;
+  auto const tokens = tokens_of(program, true);
+  auto const parameter_slots = plan_parameter_slots(layout, tokens, config);
+  auto const gradient_slots = plan_gradient_slots(layout, tokens);
+  pools.parameter_slots = parameter_slots.slot_bytes;
+  pools.gradient_slots = gradient_slots.slot_bytes;
   pools.parameter_slot_offsets = detail::offsets_of(pools.parameter_slots);
   pools.gradient_slot_offsets = detail::offsets_of(pools.gradient_slots);
   for (auto const b : pools.parameter_slots) {
@@ -154,9 +143,9 @@ constexpr std::int64_t slot_formula(slot_plan const& plan,
   for (auto const b : pools.gradient_slots) {
     pools.bytes[at(pool::gradient_slots)] += b;
   }
-  pools.formula[at(pool::parameter_slots)] = std::max(detail::slot_formula(p_train, parameter_payload),
-                                                      detail::slot_formula(p_eval, parameter_payload));
-  pools.formula[at(pool::gradient_slots)] = detail::slot_formula(g_train, gradient_payload);
+  pools.formula[at(pool::parameter_slots)] =
+      detail::slot_formula(parameter_slots, parameter_payload);
+  pools.formula[at(pool::gradient_slots)] = detail::slot_formula(gradient_slots, gradient_payload);
   pools.receive_bytes = piece;
   pools.bytes[at(pool::receive)] = 2 * piece;
   pools.formula[at(pool::receive)] = 2 * piece;

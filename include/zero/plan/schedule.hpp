@@ -57,43 +57,44 @@ struct slot_plan {
 /// The tokens of a pass: forward, and for training passes backward after it.
 [[nodiscard]] constexpr std::vector<program_token> tokens_of(program const& program, bool train) {
   std::vector<program_token> tokens;
-  for (auto const& token : program.forward) {
-    tokens.push_back(token);
-  }
+  tokens.reserve(program.forward.size() + (train ? program.backward.size() : 0));
+  tokens.insert(tokens.end(), program.forward.begin(), program.forward.end());
   if (train) {
-    for (auto const& token : program.backward) {
-      tokens.push_back(token);
-    }
+    tokens.insert(tokens.end(), program.backward.begin(), program.backward.end());
   }
   return tokens;
 }
 
 /// Slots for gathered parameters: one interval a visit group of each sharded unit. A group is the
 /// visits between which the slot is not given away: overlapping leases, and a close followed at once
-/// by an open of the same unit (the turn from forward to backward).
+/// by an open of the same unit (the turn from forward to backward). Planned over the training pass;
+/// an evaluation pass uses the slots of its forward phase.
 [[nodiscard]] constexpr slot_plan plan_parameter_slots(model_plan_layout const& layout,
                                                        std::vector<program_token> const& tokens,
                                                        plan_config const& config) {
   slot_plan plan;
-  auto const none = std::int32_t{-1};
-  std::vector<std::int32_t> current(layout.units.size(), none);
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(tokens.size()); ++i) {
-    auto const& token = tokens[static_cast<std::size_t>(i)];
-    auto const u = static_cast<std::size_t>(token.unit);
-    auto const& unit = layout.units[u];
-    auto const point = i + 1;
-    if (!unit.parameters_sharded || unit.parameter_slot_bytes == 0) {
-      plan.interval_of_token.push_back(none);
+  auto const count = static_cast<std::int32_t>(tokens.size());
+  plan.interval_of_token = std::vector<std::int32_t>(tokens.size(), std::int32_t{-1});
+  if (config.stage != 3 || config.world == 1) {
+    return plan;
+  }
+  std::vector<std::int32_t> current(layout.units.size(), std::int32_t{-1});
+  plan.intervals.reserve(tokens.size() / 2);
+  auto const* const token = tokens.data();
+  auto const* const units = layout.units.data();
+  auto* const of_token = plan.interval_of_token.data();
+  auto* const at = current.data();
+  for (std::int32_t i = 0; i < count; ++i) {
+    auto const u = token[i].unit;
+    if (!units[u].parameters_sharded || units[u].parameter_slot_bytes == 0) {
       continue;
     }
-    if (token.open &&
-        (current[u] < 0 ||
-         plan.intervals[static_cast<std::size_t>(current[u])].close + 1 != point)) {
-      current[u] = static_cast<std::int32_t>(plan.intervals.size());
-      plan.intervals.push_back({token.unit, point, point, unit.parameter_slot_bytes});
+    if (token[i].open && (at[u] < 0 || plan.intervals.data()[at[u]].close != i)) {
+      at[u] = static_cast<std::int32_t>(plan.intervals.size());
+      plan.intervals.push_back({u, i + 1, i + 1, units[u].parameter_slot_bytes});
     }
-    plan.intervals[static_cast<std::size_t>(current[u])].close = point;
-    plan.interval_of_token.push_back(current[u]);
+    plan.intervals.data()[at[u]].close = i + 1;
+    of_token[i] = at[u];
   }
   plan.slot_bytes = assign_slots(plan.intervals, config.prefetch_units);
   return plan;
@@ -101,34 +102,33 @@ struct slot_plan {
 
 /// Slots for gradients: one interval for each trained unit, from its first backward open to its last
 /// backward close, and one slot more than are open at once, so that a reduction hides behind the next
-/// unit's backward. The resident unit's slot is held for the whole pass.
+/// unit's backward. The resident unit's slot is held for the whole pass; its interval is the first.
 [[nodiscard]] constexpr slot_plan plan_gradient_slots(model_plan_layout const& layout,
                                                       std::vector<program_token> const& tokens) {
   slot_plan plan;
-  auto const none = std::int32_t{-1};
-  std::vector<std::int32_t> current(layout.units.size(), none);
-  if (layout.resident_unit >= 0) {
-    auto const& unit = layout.units[static_cast<std::size_t>(layout.resident_unit)];
-    if (unit.trained) {
-      current[static_cast<std::size_t>(layout.resident_unit)] = 0;
-      plan.intervals.push_back({layout.resident_unit, 0,
-                                static_cast<std::int32_t>(tokens.size()) + 1,
-                                unit.gradient_slot_bytes});
-    }
+  auto const count = static_cast<std::int32_t>(tokens.size());
+  plan.interval_of_token = std::vector<std::int32_t>(tokens.size(), std::int32_t{-1});
+  std::vector<std::int32_t> current(layout.units.size(), std::int32_t{-1});
+  plan.intervals.reserve(tokens.size() / 4 + 1);
+  auto const* const token = tokens.data();
+  auto const* const units = layout.units.data();
+  auto* const of_token = plan.interval_of_token.data();
+  auto* const at = current.data();
+  if (layout.resident_unit >= 0 && units[layout.resident_unit].trained) {
+    plan.intervals.push_back({layout.resident_unit, 0, count + 1,
+                              units[layout.resident_unit].gradient_slot_bytes});
   }
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(tokens.size()); ++i) {
-    auto const& token = tokens[static_cast<std::size_t>(i)];
-    auto const u = static_cast<std::size_t>(token.unit);
-    if (token.ph != phase::backward || !layout.units[u].trained) {
-      plan.interval_of_token.push_back(none);
+  for (std::int32_t i = 0; i < count; ++i) {
+    auto const u = token[i].unit;
+    if (token[i].ph != phase::backward || !units[u].trained) {
       continue;
     }
-    if (current[u] < 0) {
-      current[u] = static_cast<std::int32_t>(plan.intervals.size());
-      plan.intervals.push_back({token.unit, i + 1, i + 1, layout.units[u].gradient_slot_bytes});
+    if (at[u] < 0) {
+      at[u] = static_cast<std::int32_t>(plan.intervals.size());
+      plan.intervals.push_back({u, i + 1, i + 1, units[u].gradient_slot_bytes});
     }
-    plan.intervals[static_cast<std::size_t>(current[u])].close = i + 1;
-    plan.interval_of_token.push_back(current[u]);
+    plan.intervals.data()[at[u]].close = i + 1;
+    of_token[i] = at[u];
   }
   plan.slot_bytes = assign_slots(plan.intervals, 1);
   return plan;
@@ -161,9 +161,21 @@ class pass_emitter {
       : layout_(layout),
         config_(config),
         pass_(pass) {
+    auto const training = tokens_of(program, true);
+    parameters_ = plan_parameter_slots(layout, training, config);
+    gradients_ = plan_gradient_slots(layout, training);
     result_.tokens = tokens_of(program, pass.train);
-    parameters_ = plan_parameter_slots(layout, result_.tokens, config);
-    gradients_ = plan_gradient_slots(layout, result_.tokens);
+    end_point_ = static_cast<std::int32_t>(result_.tokens.size()) + 1;
+    for (auto& interval : parameters_.intervals) {  // an evaluation pass ends after the forward phase
+      if (interval.open < end_point_ && interval.close >= end_point_) {
+        interval.close = last_close(interval.unit);
+      }
+      if (interval.next >= 0 &&
+          parameters_.intervals[static_cast<std::size_t>(interval.next)].open >= end_point_) {
+        interval.next = -1;
+      }
+      interval.head = interval.head && interval.open < end_point_;
+    }
   }
 
   [[nodiscard]] constexpr segment emit() {
@@ -177,6 +189,15 @@ class pass_emitter {
   }
 
  private:
+  /// The point of the pass that closes a unit for the last time.
+  [[nodiscard]] constexpr std::int32_t last_close(std::int32_t u) const {
+    std::int32_t point = 0;
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(result_.tokens.size()); ++i) {
+      point = result_.tokens[static_cast<std::size_t>(i)].unit == u ? i + 1 : point;
+    }
+    return point;
+  }
+
   [[nodiscard]] constexpr unit_layout const& unit(std::int32_t u) const {
     return layout_.units[static_cast<std::size_t>(u)];
   }
@@ -345,6 +366,7 @@ class pass_emitter {
   slot_plan parameters_;
   slot_plan gradients_;
   std::int16_t receive_ = 0;
+  std::int32_t end_point_ = 0;
 };
 
 }  // namespace detail

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -25,28 +24,27 @@ namespace detail {
 /// Work on one slot while intervals are assigned to it.
 struct slot_track {
   std::int64_t bytes = 0;
-  std::vector<std::int32_t> larger;  ///< intervals placed by earlier, larger size classes, by time
-  std::size_t cursor = 0;            ///< first of `larger` that may still matter
-  std::int32_t last = -1;            ///< latest interval of the class at hand
-  std::vector<std::int32_t> holders; ///< all, by time
+  std::int32_t first = -1;       ///< earliest interval placed so far; the others follow by `next`
+  std::int32_t last = -1;        ///< latest one
+  std::int32_t cursor = -1;      ///< first interval of a larger class that may still matter
+  std::int32_t last_close = -1;  ///< where the latest interval of the class at hand closes
 };
 
-/// Merges the intervals that the class at hand placed with those of the larger classes.
-constexpr void merge_holders(slot_track& track, std::vector<slot_interval> const& v) {
-  std::vector<std::int32_t> merged;
-  std::size_t a = 0;
-  std::size_t b = 0;
-  while (a < track.larger.size() || b < track.holders.size()) {
-    bool const first = b == track.holders.size() ||
-                       (a < track.larger.size() &&
-                        v[static_cast<std::size_t>(track.larger[a])].open <
-                            v[static_cast<std::size_t>(track.holders[b])].open);
-    merged.push_back(first ? track.larger[a++] : track.holders[b++]);
+/// Links the intervals of each track in the order of time.
+constexpr void link_tracks(std::vector<slot_track>& tracks, slot_interval* v, std::int32_t n) {
+  auto* const track_of = tracks.data();
+  for (auto& track : tracks) {
+    track.first = -1;
+    track.last = -1;
   }
-  track.larger = merged;
-  track.holders.clear();
-  track.cursor = 0;
-  track.last = -1;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (v[i].slot >= 0) {
+      auto& track = track_of[v[i].slot];
+      (track.last < 0 ? track.first : v[track.last].next) = i;
+      track.last = i;
+      v[i].next = -1;
+    }
+  }
 }
 
 }  // namespace detail
@@ -60,87 +58,71 @@ constexpr void merge_holders(slot_track& track, std::vector<slot_interval> const
 /// ones first: a large unit shares slots with other large ones, and small units use the gaps of large
 /// slots before they get slots of their own, so that one large unit does not inflate the ring of
 /// the others. (Greedy placement by size is the usual heuristic for shared buffers of known lifetime.)
-/// Linear in the intervals for a bounded number of classes and slots.
-constexpr std::vector<std::int64_t> assign_slots(std::vector<slot_interval>& v, int ahead) {
+/// Linear in the intervals for a bounded number of classes and slots. Written with plain pointers,
+/// since a call an element costs more than the work under clang's limit of constant-expression steps.
+constexpr std::vector<std::int64_t> assign_slots(std::vector<slot_interval>& intervals, int ahead) {
+  auto const n = static_cast<std::int32_t>(intervals.size());
+  auto* const v = intervals.data();
   std::vector<detail::slot_track> tracks;
-  auto reserved = [&](std::int32_t i) {
-    return v[static_cast<std::size_t>(std::max(0, i - ahead))].open;
-  };
-  std::int64_t above = std::numeric_limits<std::int64_t>::max();
+  auto above = std::numeric_limits<std::int64_t>::max();
   for (;;) {
     std::int64_t largest = -1;
-    for (auto const& interval : v) {
-      if (interval.bytes < above) {
-        largest = std::max(largest, interval.bytes);
-      }
+    for (std::int32_t i = 0; i < n; ++i) {
+      largest = v[i].bytes < above && v[i].bytes > largest ? v[i].bytes : largest;
     }
     if (largest < 0) {
       break;
     }
     auto const lower = largest - largest / 2;  // a class spans a factor of two
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(v.size()); ++i) {
-      auto& interval = v[static_cast<std::size_t>(i)];
-      if (interval.bytes < lower || interval.bytes >= above) {
+    for (auto& track : tracks) {
+      track.cursor = track.first;
+      track.last_close = -1;
+    }
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (v[i].bytes < lower || v[i].bytes >= above) {
         continue;
       }
+      auto const reserved = v[i < ahead ? 0 : i - ahead].open;
+      auto const count = static_cast<std::int32_t>(tracks.size());
       std::int32_t best = -1;
-      std::int32_t best_close = 0;
-      for (std::int32_t t = 0; t < static_cast<std::int32_t>(tracks.size()); ++t) {
-        auto& track = tracks[static_cast<std::size_t>(t)];
-        while (track.cursor < track.larger.size() &&
-               v[static_cast<std::size_t>(track.larger[track.cursor])].close < reserved(i)) {
-          ++track.cursor;
+      auto* const track = tracks.data();
+      for (std::int32_t t = 0; t < count; ++t) {
+        auto c = track[t].cursor;
+        while (c >= 0 && v[c].close < reserved) {
+          c = v[c].next;
         }
-        if (track.cursor < track.larger.size() &&
-            reserved(track.larger[track.cursor]) <= interval.close) {
-          continue;
-        }
-        auto const close = track.last < 0 ? -1 : v[static_cast<std::size_t>(track.last)].close;
-        if (close >= reserved(i)) {
-          continue;
-        }
-        if (best < 0 || close < best_close) {  // free for longest: its gather may start earliest
-          best = t;
-          best_close = close;
-        }
+        track[t].cursor = c;
+        bool const taken = (c >= 0 && v[c < ahead ? 0 : c - ahead].open <= v[i].close) ||
+                           track[t].last_close >= reserved;
+        // of the free ones the one that is free for longest: its gather may start earliest
+        best = !taken && (best < 0 || track[t].last_close < track[best].last_close) ? t : best;
       }
       if (best < 0) {
-        best = static_cast<std::int32_t>(tracks.size());
+        best = count;
         tracks.push_back({});
       }
-      auto& track = tracks[static_cast<std::size_t>(best)];
-      track.bytes = std::max(track.bytes, interval.bytes);
-      track.last = i;
-      track.holders.push_back(i);
-      interval.slot = best;
+      auto& chosen = tracks[static_cast<std::size_t>(best)];
+      chosen.bytes = chosen.bytes > v[i].bytes ? chosen.bytes : v[i].bytes;
+      chosen.last_close = v[i].close;
+      v[i].slot = best;
     }
-    for (auto& track : tracks) {
-      detail::merge_holders(track, v);
-    }
+    detail::link_tracks(tracks, v, n);
     above = lower;
   }
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int32_t> rank(tracks.size(), 0);  // position of each track, largest first
+  std::vector<std::int64_t> sizes(tracks.size(), std::int64_t{0});
+  std::vector<std::int32_t> position(tracks.size(), 0);  // of each track, largest first
   for (std::size_t t = 0; t < tracks.size(); ++t) {
     for (std::size_t o = 0; o < tracks.size(); ++o) {
       bool const before = tracks[o].bytes > tracks[t].bytes ||
                           (tracks[o].bytes == tracks[t].bytes && o < t);
-      rank[t] += before ? 1 : 0;
+      position[t] += before ? 1 : 0;
     }
+    sizes[static_cast<std::size_t>(position[t])] = tracks[t].bytes;
+    v[tracks[t].first].head = true;
   }
-  sizes = std::vector<std::int64_t>(tracks.size(), std::int64_t{0});
-  for (std::size_t t = 0; t < tracks.size(); ++t) {
-    sizes[static_cast<std::size_t>(rank[t])] = tracks[t].bytes;
-    std::int32_t previous = -1;
-    for (auto const i : tracks[t].larger) {
-      auto& interval = v[static_cast<std::size_t>(i)];
-      interval.slot = rank[t];
-      interval.head = previous < 0;
-      if (previous >= 0) {
-        v[static_cast<std::size_t>(previous)].next = i;
-      }
-      previous = i;
-    }
+  auto const* const to = position.data();
+  for (std::int32_t i = 0; i < n; ++i) {
+    v[i].slot = to[v[i].slot];
   }
   return sizes;
 }
