@@ -454,10 +454,19 @@ TEST_CASE("a failure reaches the duplicates of a world, and not the other way ro
     });
   }
   SUBCASE("a rank that leaves before it duplicates will never come") {
-    auto const errors = errors_in(Local::world(2), [](local_communicator comm) {
+    auto sleep = 0ms;
+    SUBCASE("and has left already") {
+      sleep = 0ms;
+    }
+    SUBCASE("and leaves while it is awaited") {
+      sleep = 20ms;
+    }
+    auto const errors = errors_in(Local::world(2), [sleep](local_communicator comm) {
       if (comm.rank() == 0) {
+        std::this_thread::sleep_for(sleep);
         return;
       }
+      std::this_thread::sleep_for(20ms - sleep);
       local_communicator second = comm.duplicate();
       meet(second, tag(1, 0));
     });
