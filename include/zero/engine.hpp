@@ -125,6 +125,7 @@ class basic_zero_engine {
   /// collective, but every rank must do it.
   template <class Fill>
   void initialize(Fill&& fill) {
+    expect_no_pass("initialize");
     core_->reset_optimizer();
     detail::full_access(*core_).write(std::forward<Fill>(fill));
     micro_steps_ = 0;
@@ -158,7 +159,7 @@ class basic_zero_engine {
   /// @throws logic_error when the ranks differ
   [[nodiscard]] std::uint64_t replica_hash() {
     std::uint64_t hash = 0;
-    begin_pass({false, false, false, false});
+    begin_evaluation();
     std::vector<char> seen(static_cast<std::size_t>(core_->plan().layout.model_units), char{0});
     detail::full_access access(*core_);
     for (auto const& token : core_->plan().program.forward) {
@@ -173,7 +174,7 @@ class basic_zero_engine {
         core_->close(token.unit, phase::forward);
       }
     }
-    end_pass(0);
+    end_evaluation();
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
     core_->gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
     for (auto const h : all) {
@@ -198,6 +199,7 @@ class basic_zero_engine {
   [[nodiscard]] auto forward(Member Model::*pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
+    begin_micro_step();
     return ForwardLease<core_type, object>(*core_, unit,
                                            *static_cast<object const*>(value_at(unit)));
   }
@@ -208,6 +210,7 @@ class basic_zero_engine {
   [[nodiscard]] auto backward(Member Model::*pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
+    begin_micro_step();
     return BackwardLease<core_type, object>(
         *core_, unit, *static_cast<object const*>(value_at(unit)),
         *static_cast<object*>(gradient_values_[static_cast<std::size_t>(unit)]));
@@ -218,6 +221,7 @@ class basic_zero_engine {
   template <class Member>
   void skip(Member Model::*pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
+    begin_micro_step();
     auto const ph = core_->cursor().active() &&
                             core_->cursor().expects({unit, phase::backward, true})
                         ? phase::backward
@@ -229,6 +233,10 @@ class basic_zero_engine {
   /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon as
   /// everything is enqueued; on the host, when this rank's share is updated. Collective.
   void step(step_options const& numbers = {}) {
+    if (micro_step_ != micro_step_state::none) {
+      core_->fail_misuse("step was called inside the loop over the micro-steps; call it after the "
+                         "loop has come to its end");
+    }
     core_->step(numbers, std::exchange(micro_steps_, 0));
   }
 
@@ -242,8 +250,8 @@ class basic_zero_engine {
 
   // --- evaluation ------------------------------------------------------------------------------------
 
-  /// Begins a pass that only reads parameters; allowed when no lease is open, between micro-steps
-  /// too. Collective.
+  /// Begins a pass that only reads parameters. Allowed between passes, so also in the loop over the
+  /// micro-steps, before the first lease of a turn or after its last. Collective.
   [[nodiscard]] EvaluationPass<basic_zero_engine> evaluation() {
     return EvaluationPass<basic_zero_engine>(*this);
   }
@@ -296,13 +304,49 @@ class basic_zero_engine {
     return values_[static_cast<std::size_t>(unit)];
   }
 
-  void begin_pass(pass_kind pass) { core_->begin_pass(pass); }
+  // A micro-step's pass begins with its first lease and may end before its turn does, so that
+  // evaluation passes find a place in the turn.
 
-  /// `completed` micro-steps are ready for the step.
-  void end_pass(std::int64_t completed) {
-    core_->end_pass();
-    micro_steps_ = completed == 0 ? micro_steps_ : completed;
+  void announce_micro_step(pass_kind pass) {
+    micro_step_ = micro_step_state::announced;
+    micro_step_pass_ = pass;
   }
+
+  void begin_micro_step() {
+    if (micro_step_ == micro_step_state::announced && !core_->in_pass()) {
+      core_->begin_pass(micro_step_pass_);
+      micro_step_ = micro_step_state::running;
+    }
+  }
+
+  /// Ends the pass of a micro-step if no lease is to come.
+  void complete_micro_step() {
+    if (micro_step_ == micro_step_state::running && core_->cursor().finished()) {
+      core_->end_pass();
+      micro_step_ = micro_step_state::complete;
+    }
+  }
+
+  /// Ends a turn; `completed` micro-steps are ready for the step, 0 if others are to come.
+  void end_micro_step(std::int64_t completed) {
+    begin_micro_step();
+    complete_micro_step();
+    if (core_->in_pass()) {
+      core_->end_pass();  // says what is missing
+      core_->fail_misuse("a micro-step ended inside an evaluation pass; end that pass first");
+    }
+    micro_step_ = micro_step_state::none;
+    micro_steps_ = completed;
+  }
+
+  void begin_evaluation() {
+    complete_micro_step();
+    core_->begin_pass({false, false, false, false});
+  }
+
+  void end_evaluation() { core_->end_pass(); }
+
+  void abandon(char const* what) noexcept { core_->abandon(what); }
 
   void follow() {
     auto const& tokens = core_->plan().program.forward;
@@ -316,7 +360,8 @@ class basic_zero_engine {
     }
   }
 
-  void expect_no_pass(char const* call) const {
+  void expect_no_pass(char const* call) {
+    complete_micro_step();
     if (core_->in_pass()) {
       throw logic_error(std::string("zero::ZeroEngine: ") + call +
                         " was called inside a pass; end the pass first.");
@@ -328,7 +373,10 @@ class basic_zero_engine {
   std::vector<void*> values_;
   std::vector<void*> gradient_values_;
   std::unique_ptr<core_type> core_;
-  std::int64_t micro_steps_ = 0;
+  std::int64_t micro_steps_ = 0;  // ready for the step
+  enum class micro_step_state : std::uint8_t { none, announced, running, complete };
+  micro_step_state micro_step_ = micro_step_state::none;
+  pass_kind micro_step_pass_{};
 };
 
 /// A number of ranks as a type, for `plan`.

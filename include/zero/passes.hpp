@@ -19,7 +19,8 @@ struct MicroStep {
 
 /// The micro-steps of one step, to be iterated once: `for (auto micro : engine.micro_steps(k))`. Each
 /// turn is a training pass, forward and backward; the first overwrites the accumulators, the last
-/// completes the reduction.
+/// completes the reduction. The pass begins with its first lease, so that an evaluation pass may come
+/// before it in the turn, or after its last lease.
 template <class Engine>
 class MicroSteps {
  public:
@@ -44,7 +45,7 @@ class MicroSteps {
 
     [[nodiscard]] MicroStep operator*() const { return at_; }
     iterator& operator++() {
-      engine_->end_pass(at_.index + 1 == at_.count ? at_.count : 0);
+      engine_->end_micro_step(at_.index + 1 == at_.count ? at_.count : 0);
       if (++at_.index < at_.count) {
         begin();
       }
@@ -55,7 +56,7 @@ class MicroSteps {
 
    private:
     void begin() {
-      engine_->begin_pass({true, at_.index == 0, at_.index + 1 == at_.count, false});
+      engine_->announce_micro_step({true, at_.index == 0, at_.index + 1 == at_.count, false});
     }
 
     Engine* engine_;
@@ -78,7 +79,7 @@ class EvaluationPass {
   explicit EvaluationPass(Engine& engine)
       : engine_(&engine),
         exceptions_(std::uncaught_exceptions()) {
-    engine.begin_pass({false, false, false, false});
+    engine.begin_evaluation();
   }
 
   EvaluationPass(EvaluationPass&& other) noexcept
@@ -88,10 +89,15 @@ class EvaluationPass {
   EvaluationPass& operator=(EvaluationPass const&) = delete;
   EvaluationPass& operator=(EvaluationPass&&) = delete;
 
-  /// Ends the pass. A failure is kept and thrown by the next call of the engine.
+  /// Ends the pass. A failure is kept and thrown by the next call of the engine; while an exception
+  /// unwinds, the run is abandoned on every rank instead.
   ~EvaluationPass() {
-    if (engine_ == nullptr || std::uncaught_exceptions() > exceptions_) {
-      return;  // while an exception unwinds, the engine stays inside the pass and fails everywhere
+    if (engine_ == nullptr) {
+      return;
+    }
+    if (std::uncaught_exceptions() > exceptions_) {
+      engine_->abandon("an exception passed through an evaluation pass");
+      return;
     }
     try {
       end();
@@ -114,7 +120,7 @@ class EvaluationPass {
   /// @throws logic_error when units are left; peer_error when another rank failed.
   void end() {
     if (engine_ != nullptr) {
-      std::exchange(engine_, nullptr)->end_pass(0);
+      std::exchange(engine_, nullptr)->end_evaluation();
     }
   }
 

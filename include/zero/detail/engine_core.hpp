@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <zero/core/error.hpp>
+#include <zero/core/float_environment.hpp>
 #include <zero/core/random.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
@@ -82,7 +83,7 @@ class engine_core {
                 std::forward<DeviceArguments>(device_arguments)...),
         memory_(device_, plan_, communicator_.rank()),
         control_(memory_.base(pool::control), plan_),
-        bodies_(plan_, memory_, control_, communicator_, prescale),
+        bodies_(plan_, memory_, control_, communicator_, prescale, options.stress.poison),
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
         touched_(plan_.layout.units.size(), char{0}),
         first_parameter_(static_cast<std::size_t>(plan_.layout.model_units) + 1, 0) {
@@ -153,7 +154,7 @@ class engine_core {
     });
   }
 
-  /// Closes a unit. A gradient that nobody asked for is zero.
+  /// Closes a unit. A gradient that nobody asked for is zero; addresses are null from here on.
   void close(std::int32_t unit, phase ph) {
     if (executor_.in_pass() && executor_.cursor().expects({unit, ph, false})) {
       auto const& op = executor_.next_operation();
@@ -168,6 +169,10 @@ class engine_core {
       }
     }
     executor_.pass_token({unit, ph, false});
+    for_parameters(unit, [&](std::size_t i, unit_range const*, std::int64_t) {
+      model_.values[i]->address = nullptr;
+      model_.gradients[i]->address = nullptr;
+    });
   }
 
   /// Whether the unit's gradient holds a sum already in this pass.
@@ -206,6 +211,9 @@ class engine_core {
   /// Keeps a failure for the next call, from where nothing may be thrown.
   void keep(std::exception_ptr failure) noexcept { device_.fail(std::move(failure)); }
 
+  /// Fails everywhere with a sentence about a wrong call, and throws it here.
+  [[noreturn]] void fail_misuse(std::string const& what) { executor_.fail_misuse(what); }
+
   void check() { executor_.check(); }
   [[nodiscard]] bool in_pass() const { return executor_.in_pass(); }
   [[nodiscard]] program_cursor const& cursor() const { return executor_.cursor(); }
@@ -214,6 +222,9 @@ class engine_core {
 
   void step(step_options const& step, std::int64_t micro_steps) {
     executor_.check();
+    if (executor_.in_pass()) {
+      executor_.fail_misuse("step was called inside a pass; end the pass first");
+    }
     if (micro_steps == 0) {
       executor_.fail_misuse("step was called before any micro-step");
     }
@@ -448,16 +459,46 @@ class engine_core {
     steps_ = 0;
   }
 
+  /// Stands for all that a step depends on besides the plan. The optimizer's options may have padding
+  /// between them, which has no value; what it makes of a few numbers stands for them.
+  [[nodiscard]] std::uint64_t digest_of_step() const {
+    exact_float_environment const environment;
+    fnv1a h;
+    auto const add = [&h](double value) { h.add(std::bit_cast<std::int64_t>(value)); };
+    for (std::int64_t const t : {1, 2, 1000}) {
+      for (double const decay : {1.0, 0.0}) {
+        auto const scalars =
+            optimizer::prepare(options_.optimizer, options_.optimizer.lr, decay, t);
+        float weight = 0.75F;
+        float moments[optimizer::moments == 0 ? 1 : optimizer::moments] = {0.5F};
+        optimizer::update(weight, -0.375F, moments, scalars);
+        optimizer::update(weight, 0.625F, moments, scalars);
+        add(weight);
+        for (float const m : moments) {
+          add(m);
+        }
+      }
+    }
+    add(options_.optimizer.lr);
+    add(options_.clip_norm);
+    h.add(options_.mean ? 1 : 0);
+    if (loss_scaling_) {
+      auto const& scaling = options_.loss_scale;
+      h.add(scaling.dynamic ? 1 : 0);
+      add(scaling.initial);
+      h.add(scaling.window);
+      h.add(scaling.hysteresis);
+      h.add(scaling.consecutive_hysteresis ? 1 : 0);
+      add(scaling.minimum);
+      add(scaling.maximum);
+      h.add(static_cast<std::int64_t>(scaling.at_floor));
+    }
+    return h.value();
+  }
+
   void compare_plans() {
     auto mine = digest_of(plan_);
-    fnv1a h;
-    std::array<std::uint64_t, (sizeof(typename optimizer::options) + 7) / 8> words{};
-    std::memcpy(words.data(), &options_.optimizer, sizeof(typename optimizer::options));
-    for (auto const w : words) {
-      h.add(static_cast<std::int64_t>(w));
-    }
-    h.add(options_.mean ? 1 : 0);
-    mine.parts.back() = h.value();
+    mine.parts.back() = digest_of_step();
     std::vector<plan_digest> all(static_cast<std::size_t>(plan_.config.world));
     gather_bytes(&mine, sizeof mine, all.data(), "comparison of plans");
     for (std::size_t r = 0; r < all.size(); ++r) {

@@ -67,6 +67,7 @@ class executor {
     auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
     cursor_.advance();
     issue_point(point);
+    check();  // a wait for a peer that failed has returned with nothing to show
     return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
   }
 
@@ -91,16 +92,13 @@ class executor {
 
   /// Runs the step segment as step number `step`.
   void step(std::int64_t step, step_control const& control) {
-    check();
-    if (in_pass()) {
-      fail_misuse("step was called inside a pass; end the pass first");
-    }
     step_ = step;
     control_ = control;
     segment_ = &plan_->step;
     pass_index_ = pass_kinds;
     issue_point(0);
     fresh_ = true;
+    check();
   }
 
   [[nodiscard]] bool in_pass() const { return cursor_.active(); }

@@ -41,12 +41,14 @@ class operations {
              pool_memory<Device> const& memory,
              control_block<Optimizer> const& control,
              Communicator& communicator,
-             double prescale)
+             double prescale,
+             bool poison)
       : plan_(&plan),
         memory_(&memory),
         control_(control),
         communicator_(&communicator),
-        prescale_(prescale) {
+        prescale_(prescale),
+        poison_(poison) {
     for (auto const& r : plan.layout.ranges) {
       auto const begin = memory.owned_begin(r);
       auto const clipped =
@@ -237,6 +239,10 @@ class operations {
                                 plan_->config.world,
                                 as<A>(memory_->shard_accumulators(r)) + op.piece_begin, count,
                                 !op.has(flag_first), partials_of(op, r));
+    if (poison_) {
+      kernels::fill(s, memory_->receive(op.receive), 0xff,
+                    count * plan_->config.world * static_cast<std::int64_t>(sizeof(W)));
+    }
   }
 
   void norm(step_control const& control, stream s) {
@@ -280,6 +286,7 @@ class operations {
   control_block<Optimizer> control_;
   Communicator* communicator_;
   double prescale_;
+  bool poison_;
   std::vector<update_segment> segments_;
   std::vector<std::int32_t> first_segment_;
 };

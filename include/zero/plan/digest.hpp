@@ -26,7 +26,7 @@ struct plan_digest {
                                              "the program",
                                              "the sizes of the pools",
                                              "the schedule",
-                                             "the options of the optimizer"};
+                                             "the optimizer or the options of the step (clipping, mean, loss scale)"};
   return names[part];
 }
 
@@ -75,7 +75,7 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
 
 }  // namespace detail
 
-/// Digest of a plan. The last part is left for what the engine adds (options of the optimizer).
+/// Digest of a plan. The last part is left for what the engine adds (the optimizer and the options of the step).
 [[nodiscard]] constexpr plan_digest digest_of(execution_plan const& plan) {
   plan_digest d;
   auto const& c = plan.config;
