@@ -3,6 +3,7 @@
 
 #include <zero/core/dtype.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -114,6 +115,30 @@ template <element T>
       bits = std::min(bits, infinity);
     }
     return T{static_cast<std::uint16_t>(sign | bits)};
+  }
+}
+
+/// The value of an element, by the definition of its format: written apart from `to_float`.
+template <element T>
+[[nodiscard]] float decoded(T value) {
+  if constexpr (std::same_as<T, float>) {
+    return value;
+  } else {
+    constexpr int fraction_bits = std::same_as<T, bf16> ? 7 : 10;
+    constexpr int exponent_bits = 15 - fraction_bits;
+    constexpr int bias = (1 << (exponent_bits - 1)) - 1;
+    int const bits = value.bits;
+    int const fraction = bits & ((1 << fraction_bits) - 1);
+    int const exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
+    double magnitude = 0;
+    if (exponent == (1 << exponent_bits) - 1) {
+      magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                                : std::numeric_limits<double>::infinity();
+    } else {
+      int const hidden = exponent != 0 ? 1 << fraction_bits : 0;
+      magnitude = std::ldexp(hidden + fraction, std::max(exponent, 1) - bias - fraction_bits);
+    }
+    return static_cast<float>((bits & 0x8000) != 0 ? -magnitude : magnitude);
   }
 }
 
