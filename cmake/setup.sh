@@ -50,6 +50,7 @@ zero_has_package() {
     clang) command -v clang++ >/dev/null ;;
     libboost-dev) zero_has_header boost/hana.hpp ;;
     libopenblas-dev) zero_has_header cblas.h && [[ $(g++ -print-file-name=libopenblas.so) == /* ]] ;;
+    nlohmann-json3-dev) zero_has_header nlohmann/json.hpp ;;
     doctest-dev) zero_has_header doctest/doctest.h ;;
     *) command -v "$1" >/dev/null ;;
   esac
