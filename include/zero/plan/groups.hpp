@@ -80,21 +80,21 @@ struct update_groups {
 /// The number of segments that `make_groups` will find, without building them.
 [[nodiscard]] constexpr std::int64_t count_segments(model_plan_layout const& layout,
                                                     std::vector<parameter> const& parameters) {
-  std::vector<std::int32_t> last(layout.ranges.size(), std::int32_t{-1});  // parameter, by range
+  std::vector<parameter const*> last(layout.ranges.size(), nullptr);  // of each range
+  auto const* p = parameters.data();
+  auto const* const end = p + parameters.size();
+  auto const* place = layout.places.data();
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    auto const& p = parameters[i];
-    auto const range = layout.places[i].range;
-    if (range < 0 || p.traits.frozen) {
+  for (; p != end; ++p, ++place) {
+    if (place->range < 0 || p->traits.frozen) {
       continue;
     }
-    auto& before = last[static_cast<std::size_t>(range)];
-    if (before < 0 ||
-        parameters[static_cast<std::size_t>(before)].traits.lr_scale != p.traits.lr_scale ||
-        parameters[static_cast<std::size_t>(before)].traits.weight_decay != p.traits.weight_decay) {
-      ++count;
-    }
-    before = static_cast<std::int32_t>(i);
+    auto& before = last.data()[place->range];
+    count += before == nullptr || before->traits.lr_scale != p->traits.lr_scale ||
+                     before->traits.weight_decay != p->traits.weight_decay
+                 ? 1
+                 : 0;
+    before = p;
   }
   return count;
 }

@@ -94,35 +94,34 @@ namespace detail {
   return tied;
 }
 
-[[nodiscard]] constexpr bool is_resident(parameter const& p, plan_config const& config) {
-  return p.elements > 0 &&
-         (p.traits.resident || p.elements * bytes_of(p.type) <= config.residency_bytes);
-}
-
-/// Puts one parameter into the range of its type and fate in the unit that is being built.
+/// Puts one parameter of `width` bytes an element into the range of its type and fate in the unit that
+/// is being built.
 constexpr void place_parameter(model_plan_layout& layout,
                                unit_layout& unit,
                                parameter const& p,
+                               std::int64_t width,
                                parameter_place& place) {
-  std::int32_t at = unit.first_range;
+  auto* range = layout.ranges.data() + unit.first_range;
+  auto at = unit.first_range;
   auto const end = unit.first_range + unit.ranges;
-  while (at < end && (layout.ranges[static_cast<std::size_t>(at)].type != p.type ||
-                      layout.ranges[static_cast<std::size_t>(at)].frozen != p.traits.frozen)) {
+  while (at < end && (range->type != p.type || range->frozen != p.traits.frozen)) {
     ++at;
+    ++range;
   }
   if (at == end) {
-    unit_range range;
-    range.type = p.type;
-    range.frozen = p.traits.frozen;
-    range.unit = static_cast<std::int32_t>(layout.units.size());
-    layout.ranges.push_back(range);
+    unit_range fresh;
+    fresh.type = p.type;
+    fresh.frozen = p.traits.frozen;
+    fresh.unit = static_cast<std::int32_t>(layout.units.size());
+    layout.ranges.push_back(fresh);
+    range = layout.ranges.data() + at;
     ++unit.ranges;
   }
-  auto& range = layout.ranges[static_cast<std::size_t>(at)];
+  auto const granule = parameter_alignment_bytes / width;
   place.range = at;
-  place.offset = round_up(range.elements, parameter_alignment_bytes / bytes_of(p.type));
-  range.elements = place.offset + p.elements;
-  range.payload += p.elements;
+  place.offset = (range->elements + granule - 1) / granule * granule;
+  range->elements = place.offset + p.elements;
+  range->payload += p.elements;
 }
 
 /// Pads the ranges of a unit to whole shards and appends it to the layout.
@@ -161,17 +160,21 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
   layout.places = std::vector<parameter_place>(parameters.size(), parameter_place{});
   layout.units.reserve(static_cast<std::size_t>(units) + 1);
   layout.ranges.reserve(static_cast<std::size_t>(units) + 1);
+  auto const* const all = parameters.data();
+  auto const count = static_cast<std::int64_t>(parameters.size());
+  auto* const places = layout.places.data();
   bool any_resident = false;
-  std::size_t next = 0;
+  std::int64_t next = 0;
   for (std::int32_t u = 0; u < units; ++u) {
     unit_layout unit;
     unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
-    for (; next < parameters.size() && parameters[next].unit == u; ++next) {
-      auto const& p = parameters[next];
-      if (detail::is_resident(p, config)) {
-        any_resident = true;
+    for (; next < count && all[next].unit == u; ++next) {
+      auto const& p = all[next];
+      auto const width = p.type == dtype::fp32 ? std::int64_t{4} : std::int64_t{2};
+      if (p.traits.resident || p.elements * width <= config.residency_bytes) {
+        any_resident = any_resident || p.elements > 0;
       } else if (p.elements > 0) {
-        detail::place_parameter(layout, unit, p, layout.places[next]);
+        detail::place_parameter(layout, unit, p, width, places[next]);
       }
     }
     detail::finish_unit(layout, unit, config);
@@ -180,9 +183,9 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
     unit_layout unit;
     unit.first_range = static_cast<std::int32_t>(layout.ranges.size());
     unit.resident = true;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (layout.places[i].range < 0 && parameters[i].elements > 0) {
-        detail::place_parameter(layout, unit, parameters[i], layout.places[i]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (places[i].range < 0 && all[i].elements > 0) {
+        detail::place_parameter(layout, unit, all[i], bytes_of(all[i].type), places[i]);
       }
     }
     layout.resident_unit = units;
