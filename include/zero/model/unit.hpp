@@ -134,45 +134,7 @@ template <class Model, class Member>
   return found ? first : -1;
 }
 
-/// The error of a look-up: says which member and element, and what is wrong with it.
-template <class Model, class Member>
-[[noreturn]] void throw_no_unit(Model const& model,
-                                Member Model::* pointer,
-                                std::int64_t index,
-                                std::int64_t position) {
-  std::string name;
-  std::int64_t elements = 1;
-  members_of<Model>::for_each_named(model, [&](char const* member_name, auto const& member) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Member>) {
-      if (std::addressof(member) == std::addressof(model.*pointer)) {
-        name = member_name;
-        if constexpr (is_sequence_v<Member>) {
-          elements = static_cast<std::int64_t>(std::size(member));
-        }
-      }
-    }
-  });
-  if (name.empty()) {
-    throw logic_error(
-        "zero::find_unit: this member is not listed in the description of its struct; add it to "
-        "BOOST_HANA_DEFINE_STRUCT.");
-  }
-  if (position == position_empty) {
-    throw logic_error(
-        "zero::find_unit: " + name + "[" + std::to_string(index) +
-        "] is an empty optional and has no unit; visit it only where it has a value.");
-  }
-  throw logic_error("zero::find_unit: " + name + "[" + std::to_string(index) +
-                    "] is out of range; " + name + " has " + std::to_string(elements) +
-                    (elements == 1 ? " unit." : " units."));
-}
-
 }  // namespace detail
-
-/// The type of the object that a visit of a member of type `Member` sees: `Block` for a `Block`, an
-/// array, vector or optional of `Block`.
-template <class Member>
-using unit_type_t = typename detail::unit_type<Member>::type;
 
 /// Whether units of a member of type `Member` are told apart by an index: arrays and vectors.
 template <class Member>
@@ -183,6 +145,58 @@ inline constexpr bool is_indexed_v = [] {
     return detail::is_sequence_v<Member>;
   }
 }();
+
+namespace detail {
+
+/// The number of elements of a sequence, looked for through optionals; 1 for other members.
+template <class Member>
+[[nodiscard]] std::int64_t extent_of(Member const& member) {
+  if constexpr (is_optional_v<Member>) {
+    return member ? extent_of(*member) : 0;
+  } else if constexpr (is_sequence_v<Member>) {
+    return static_cast<std::int64_t>(std::size(member));
+  } else {
+    return 1;
+  }
+}
+
+/// The error of a look-up: says which member and element, and what is wrong with it.
+template <class Model, class Member>
+[[noreturn]] void throw_no_unit(Model const& model,
+                                Member Model::* pointer,
+                                std::int64_t index,
+                                std::int64_t position) {
+  std::string name;
+  members_of<Model>::for_each_named(model, [&](char const* member_name, auto const& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Member>) {
+      if (std::addressof(member) == std::addressof(model.*pointer)) {
+        name = member_name;
+      }
+    }
+  });
+  if (name.empty()) {
+    throw logic_error(
+        "zero: this member is not listed in the description of its struct; add it to "
+        "BOOST_HANA_DEFINE_STRUCT.");
+  }
+  auto const element = name + "[" + std::to_string(index) + "]";
+  if (position == position_empty) {
+    throw logic_error("zero: " + (is_indexed_v<Member> && !is_optional_v<Member> ? element : name) +
+                      " is an empty optional and has no unit; visit it only where it has a value.");
+  }
+  auto const extent = std::to_string(extent_of(model.*pointer));
+  throw logic_error("zero: " + element + " is out of range; " + name +
+                    (is_indexed_v<Member>
+                         ? " has " + extent + (extent == "1" ? " element." : " elements.")
+                         : " is one unit and takes no index."));
+}
+
+}  // namespace detail
+
+/// The type of the object that a visit of a member of type `Member` sees: `Block` for a `Block`, an
+/// array, vector or optional of `Block`.
+template <class Member>
+using unit_type_t = typename detail::unit_type<Member>::type;
 
 /// The number of units that a member stands for: one for a struct or a tensor, one an element for
 /// an array or vector, none for an empty optional.
