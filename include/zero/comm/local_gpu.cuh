@@ -270,10 +270,6 @@ class local_gpu_communicator {
     try {
       wait_for_others(stream, [&](int i) -> auto& { return seats_->ready(i); });
       (enqueue(stream, phase++, int{sizeof...(Phases)}, phases), ...);
-    } catch (peer_error const&) {
-      throw;  // the others know, and the meeting is over
-    } catch (logic_error const&) {
-      throw;
     } catch (std::exception const& error) {
       give_up(error.what());
       throw;
@@ -291,10 +287,11 @@ class local_gpu_communicator {
     wait_for_others(stream, [&](int i) -> auto& { return seats_->done(i, phase); });
   }
 
-  /// This rank cannot enqueue its part: the others must not wait for it.
+  /// After an error of this rank itself the others must not wait for it. Errors of the meeting come
+  /// when it is over.
   void give_up(char const* why) noexcept {
-    abort(why);
     if (std::exchange(reading_, false)) {
+      abort(why);
       try {
         seats_->meeting().close(rank_);
       } catch (...) {  // it throws what has just been told
