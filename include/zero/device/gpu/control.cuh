@@ -41,10 +41,10 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(step_state<O>* s
                                                                 step_record* ring,
                                                                 std::int64_t ring_slot) {
   // Bytes, because shared memory cannot have members with initial values.
-  __shared__ alignas(step_state<O>) unsigned char state_bytes[sizeof(step_state<O>)];
-  __shared__ alignas(step_config<O>) unsigned char config_bytes[sizeof(step_config<O>)];
-  __shared__ alignas(step_control) unsigned char control_bytes[sizeof(step_control)];
-  __shared__ alignas(rank_record) unsigned char record_bytes[decide_records * sizeof(rank_record)];
+  alignas(step_state<O>) __shared__ unsigned char state_bytes[sizeof(step_state<O>)];
+  alignas(step_config<O>) __shared__ unsigned char config_bytes[sizeof(step_config<O>)];
+  alignas(step_control) __shared__ unsigned char control_bytes[sizeof(step_control)];
+  alignas(rank_record) __shared__ unsigned char record_bytes[decide_records * sizeof(rank_record)];
   auto* const my_state = reinterpret_cast<step_state<O>*>(state_bytes);
   auto* const my_config = reinterpret_cast<step_config<O>*>(config_bytes);
   auto* const my_control = reinterpret_cast<step_control*>(control_bytes);
