@@ -25,8 +25,18 @@ inline std::atomic<std::int64_t> allocation_count{0};
 
 namespace detail {
 
-inline void* counted(void* address) {
+[[nodiscard]] inline void* counted_malloc(std::size_t bytes) noexcept {
   allocation_count.fetch_add(1);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+[[nodiscard]] inline void* counted_malloc(std::size_t bytes, std::align_val_t alignment) noexcept {
+  auto const a = static_cast<std::size_t>(alignment);
+  allocation_count.fetch_add(1);
+  return bytes > SIZE_MAX - a ? nullptr : std::aligned_alloc(a, (bytes + a - 1) / a * a);
+}
+
+[[nodiscard]] inline void* not_null(void* address) {
   if (address == nullptr) {
     throw std::bad_alloc();
   }
@@ -38,15 +48,21 @@ inline void* counted(void* address) {
 }  // namespace zero::test
 
 ZERO_TEST_NOINLINE void* operator new(std::size_t bytes) {
-  return zero::test::detail::counted(std::malloc(bytes == 0 ? 1 : bytes));
+  return zero::test::detail::not_null(zero::test::detail::counted_malloc(bytes));
+}
+
+ZERO_TEST_NOINLINE void* operator new(std::size_t bytes, std::nothrow_t const& /*tag*/) noexcept {
+  return zero::test::detail::counted_malloc(bytes);
 }
 
 ZERO_TEST_NOINLINE void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  auto const a = static_cast<std::size_t>(alignment);
-  if (bytes > SIZE_MAX - a) {
-    throw std::bad_alloc();
-  }
-  return zero::test::detail::counted(std::aligned_alloc(a, (bytes + a - 1) / a * a));
+  return zero::test::detail::not_null(zero::test::detail::counted_malloc(bytes, alignment));
+}
+
+ZERO_TEST_NOINLINE void* operator new(std::size_t bytes,
+                                      std::align_val_t alignment,
+                                      std::nothrow_t const& /*tag*/) noexcept {
+  return zero::test::detail::counted_malloc(bytes, alignment);
 }
 
 ZERO_TEST_NOINLINE void operator delete(void* address) noexcept {
