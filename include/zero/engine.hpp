@@ -36,6 +36,13 @@ namespace zero {
 /// What became of a step: applied or skipped and why, norm, clip factor, loss scale in force.
 using StepResult = step_record;
 
+/// A step, or micro-steps with their step, as the device's graph.
+template <class Graph>
+struct CapturedStep {
+  Graph graph;
+  std::int64_t micro_steps = 0;  ///< inside the graph; 0: the step alone
+};
+
 /// Bytes of one pool of one rank.
 struct PoolBytes {
   char const* name = "";           ///< purpose, e.g. "optimizer"
@@ -248,6 +255,34 @@ class basic_zero_engine {
   /// user's loss kernel multiplies the gradient of the loss by it.
   [[nodiscard]] float const* loss_scale() const { return core_->loss_scale(); }
 
+  /// Captures a step, or k micro-steps with their step, as one graph: `issue` makes the calls, which are
+  /// recorded and not run. The numbers of the step may change between replays; where `issue` holds
+  /// the step alone, the number of micro-steps too. The first pass inside publishes, whatever ran
+  /// before. Devices with graphs only, states on the device, `Nccl` with one GPU a process or `Local`
+  /// with one rank. Allocates; replays do not. Collective.
+  template <class Issue>
+  [[nodiscard]] auto capture(Issue&& issue) {
+    auto const pending = std::exchange(micro_steps_, 0);
+    std::int64_t inside = 0;
+    auto graph = core_->capture([&] {
+      micro_steps_ = pending == 0 ? 1 : pending;  // a step alone is captured with any count
+      passes_ended_ = 0;
+      issue();
+      inside = passes_ended_;
+    });
+    micro_steps_ = pending;
+    return CapturedStep<decltype(graph)>{std::move(graph), inside};
+  }
+
+  /// Runs a captured step once, as `step` would. Collective.
+  template <class Graph>
+  void replay(CapturedStep<Graph> const& captured, step_options const& numbers = {}) {
+    auto const pending = std::exchange(micro_steps_, 0);
+    auto const count = captured.micro_steps > 0 ? captured.micro_steps : pending;
+    expects(count > 0, "zero::ZeroEngine: replay of a step alone needs micro-steps before it");
+    core_->replay(captured.graph, numbers, count);
+  }
+
   // --- evaluation ------------------------------------------------------------------------------------
 
   /// Begins a pass that only reads parameters. Allowed between passes, so also in the loop over the
@@ -337,6 +372,7 @@ class basic_zero_engine {
     }
     micro_step_ = micro_step_state::none;
     micro_steps_ = completed;
+    passes_ended_ += completed;
   }
 
   void begin_evaluation() {
@@ -374,6 +410,7 @@ class basic_zero_engine {
   std::vector<void*> gradient_values_;
   std::unique_ptr<core_type> core_;
   std::int64_t micro_steps_ = 0;  // ready for the step
+  std::int64_t passes_ended_ = 0;  // micro-steps completed, to see what a capture holds
   enum class micro_step_state : std::uint8_t { none, announced, running, complete };
   micro_step_state micro_step_ = micro_step_state::none;
   pass_kind micro_step_pass_{};

@@ -96,7 +96,7 @@ class engine_core {
     }
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
-      device_.set_delay(options.stress.delay);
+      device_.set_delay([delay = options.stress.delay](queue q, auto&&...) { delay(q); });
     }
     expects(communicator_.size() <= full_window_bytes / 128,
             "zero::ZeroEngine: more than 2048 ranks are not supported");
@@ -228,13 +228,66 @@ class engine_core {
     if (micro_steps == 0) {
       executor_.fail_misuse("step was called before any micro-step");
     }
+    executor_.step(++steps_, control_of(step, micro_steps));
+    result_slot_ = steps_ % result_ring;
+  }
+
+  /// The numbers of a step as the device reads them.
+  [[nodiscard]] step_control control_of(step_options const& step, std::int64_t micro_steps) const {
     step_control control;
     control.lr = step.lr < 0 ? options_.optimizer.lr : step.lr;
     control.gradient_scale = step.gradient_scale;
     control.device_gradient_scale = step.device_gradient_scale;
     control.clip_norm = options_.clip_norm;
     control.mean = mean_factor(micro_steps);
-    executor_.step(++steps_, control);
+    return control;
+  }
+
+  // --- capture -----------------------------------------------------------------------------------
+
+  /// Captures what `issue` puts into the queues, on devices that can.
+  /// @return the device's graph
+  template <class Issue>
+  [[nodiscard]] auto capture(Issue&& issue) {
+    executor_.check();
+    if (executor_.in_pass()) {
+      executor_.fail_misuse("capture was called inside a pass; end the pass first");
+    }
+    auto const steps = steps_;
+    auto const slot = result_slot_;
+    executor_.begin_capture();
+    device_.begin_capture();
+    try {
+      issue();
+    } catch (...) {
+      device_.abandon_capture();
+      executor_.end_capture();
+      throw;
+    }
+    auto graph = device_.end_capture();
+    executor_.end_capture();
+    captured_slot_ = result_slot_;
+    steps_ = steps;
+    result_slot_ = slot;
+    executor_.check();
+    return graph;
+  }
+
+  /// Runs a captured step once more, with new numbers.
+  template <class Graph>
+  void replay(Graph const& graph, step_options const& step, std::int64_t micro_steps) {
+    executor_.check();
+    if (executor_.in_pass()) {
+      executor_.fail_misuse("replay was called inside a pass; end the pass first");
+    }
+    auto const control = control_of(step, micro_steps);
+    device_.enqueue(queue::compute, [to = control_.control(), control](stream s) {
+      kernels::set_control(s, to, control);
+    });
+    device_.launch(graph);
+    executor_.replayed();
+    ++steps_;
+    result_slot_ = captured_slot_;
   }
 
   [[nodiscard]] std::int64_t steps() const { return steps_; }
@@ -244,7 +297,7 @@ class engine_core {
     expects(steps_ > 0, "zero::ZeroEngine: result() was called before any step");
     drain();
     step_record record;
-    download(device_, &record, control_.ring() + steps_ % result_ring, sizeof record);
+    download(device_, &record, control_.ring() + result_slot_, sizeof record);
     if (record.at_floor && options_.loss_scale.at_floor == at_floor::raise) {
       throw numeric_error(executor_.sentence(
           "an overflow wants a loss scale below its minimum; raise the minimum or lower the learning "
@@ -424,6 +477,7 @@ class engine_core {
 
   void start(bool loss_scaling) {
     loss_scaling_ = loss_scaling;
+    device_.enqueue(queue::compute, [this](stream) { bodies_.preload(); });
     for (int p = 0; p < pool_count; ++p) {
       fill_now(static_cast<pool>(p));
     }
@@ -542,6 +596,8 @@ class engine_core {
   std::vector<std::int32_t> first_parameter_;
   int resident_slot_ = -1;
   std::int64_t steps_ = 0;
+  std::int64_t result_slot_ = 0;
+  std::int64_t captured_slot_ = 0;
 };
 
 }  // namespace zero::detail

@@ -108,6 +108,28 @@ class executor {
   /// A sequence number for a collective outside the plan.
   [[nodiscard]] std::uint64_t next_sequence() { return ++sequence_; }
 
+  /// What is issued from now on is captured and replayed later: the first pass publishes, whatever ran
+  /// before, and the step's numbers are read from where they are written before each replay.
+  void begin_capture() {
+    tracker_.join();
+    fresh_before_capture_ = fresh_;
+    fresh_ = true;
+    capturing_ = true;
+  }
+
+  /// Back to issuing. Nothing that was captured has run.
+  void end_capture() {
+    tracker_.join();
+    fresh_ = fresh_before_capture_;
+    capturing_ = false;
+  }
+
+  /// A captured step has run: the next pass publishes.
+  void replayed() {
+    tracker_.join();
+    fresh_ = true;
+  }
+
   /// The queues are empty: nothing that was recorded needs a wait any more.
   void joined() { tracker_.join(); }
 
@@ -162,6 +184,7 @@ class executor {
       context.step = step_;
       context.pass = pass_index_;
       context.unit_name = cursor_.unit_name(op.unit);
+      context.control_is_set = capturing_;
       device_->enqueue(q, [bodies = bodies_, op, context, control = control_](auto stream) {
         bodies->run(op, context, control, stream);
       });
@@ -179,6 +202,8 @@ class executor {
   pass_kind pass_{};
   std::uint8_t pass_index_ = 0;
   bool fresh_ = false;
+  bool fresh_before_capture_ = false;
+  bool capturing_ = false;
   std::int64_t step_ = 0;
   std::uint64_t sequence_ = 0;
   step_control control_{};

@@ -11,6 +11,7 @@ struct operation_context {
   std::int64_t step = 0;
   std::uint8_t pass = 0;
   char const* unit_name = "";
+  bool control_is_set = false;  ///< a replayed step: its numbers are written before the graph runs
 };
 
 }  // namespace zero::detail

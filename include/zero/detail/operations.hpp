@@ -63,6 +63,15 @@ class operations {
   /// The update segments of the owned elements, to be copied to `control.segments()`.
   [[nodiscard]] std::vector<update_segment> const& segments() const { return segments_; }
 
+  /// Loads every kernel that the operations can launch, where a device loads lazily.
+  void preload() {
+    using accumulator = std::conditional_t<NativeAccumulate, Parameter, float>;
+    if constexpr (requires { kernels::template preload<Optimizer, Parameter, accumulator>(); }) {
+      kernels::template preload<Optimizer, Parameter, accumulator>();
+      kernels::template preload<Optimizer, float, float>();
+    }
+  }
+
   /// Runs one operation on `s`. `control` matters to `norm` only.
   void run(operation const& op,
            operation_context const& context,
@@ -87,7 +96,7 @@ class operations {
       case operation_kind::gather_sums:
         return gather_sums(op, context, s);
       case operation_kind::norm:
-        return norm(control, s);
+        return norm(context, control, s);
       case operation_kind::agree:
         return agree(op, context, s);
       case operation_kind::update:
@@ -245,8 +254,10 @@ class operations {
     }
   }
 
-  void norm(step_control const& control, stream s) {
-    kernels::set_control(s, control_.control(), control);
+  void norm(operation_context const& context, step_control const& control, stream s) {
+    if (!context.control_is_set) {
+      kernels::set_control(s, control_.control(), control);
+    }
     kernels::reduce_partials(s, control_.partials(), plan_->layout.norm_blocks, control_.scratch(),
                              &control_.records()[communicator_->rank()].squares);
   }

@@ -37,12 +37,17 @@ namespace zero {
 ///
 /// All members throw `cuda_error`, with the name of the kernel, where the runtime refuses.
 struct gpu_kernels {
-  /// Sets bytes to zero.
-  static void zero(cudaStream_t stream, void* to, std::int64_t bytes) {
+  /// Sets every byte to `byte`.
+  static void fill(cudaStream_t stream, void* to, int byte, std::int64_t bytes) {
     if (bytes > 0) {
-      check_cuda(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream),
+      check_cuda(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), stream),
                  "cudaMemsetAsync");
     }
+  }
+
+  /// Sets bytes to zero.
+  static void zero(cudaStream_t stream, void* to, std::int64_t bytes) {
+    fill(stream, to, 0, bytes);
   }
 
   /// Copies bytes between ranges that do not overlap. Either side may be memory of the host; where
