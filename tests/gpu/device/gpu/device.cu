@@ -14,10 +14,12 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tests/gpu/device/gpu/array.hpp>
 #include <tests/gpu/device/gpu/spin.cuh>
+#include <tests/laws/device.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +31,33 @@ static_assert(!std::is_copy_constructible_v<cuda_device>);
 
 namespace {
 
+/// What the laws of devices need: devices with streams that outlive them, and a slow body.
+class law_lab {
+ public:
+  [[nodiscard]] std::unique_ptr<cuda_device> make(int events) {
+    streams_.emplace_back(gpu::stream_priority::normal);
+    return std::make_unique<cuda_device>(events,
+                                         cuda_options{.compute_stream = streams_.back().get()});
+  }
+
+  [[nodiscard]] static auto slow() {
+    return [](cudaStream_t s) { spin(s, 1); };
+  }
+
+  // Of a device that has failed as well: not its own members.
+  static void write(cuda_device& /*d*/, void* to, void const* from, std::int64_t bytes) {
+    check_cuda(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault),
+               "cudaMemcpy");
+  }
+
+  static void read(cuda_device& d, void* to, void const* from, std::int64_t bytes) {
+    write(d, to, from, bytes);
+  }
+
+ private:
+  std::vector<gpu::stream> streams_;
+};
+
 void copy(cuda_device& d, queue q, double* to, double const* from) {
   d.enqueue(q, [=](cudaStream_t s) { gpu_kernels::copy(s, to, from, sizeof(double)); });
 }
@@ -38,6 +67,11 @@ void keep_busy(cuda_device& d, queue q, int milliseconds) {
 }
 
 }  // namespace
+
+TEST_CASE("a GPU obeys the laws of devices") {
+  law_lab lab;
+  laws::device_laws(lab);
+}
 
 TEST_CASE("allocation is aligned and counted, and names its pool when there is none") {
   cuda_device d(0);

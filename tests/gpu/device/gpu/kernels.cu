@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/core/error.hpp>
+#include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/kernels.cuh>
+#include <zero/device/gpu/memory.hpp>
 #include <zero/optim/adamw.hpp>
 
 #include <doctest/doctest.h>
@@ -11,9 +13,44 @@
 #include <cstdint>
 #include <string>
 #include <tests/gpu/device/gpu/array.hpp>
+#include <tests/laws/kernels.hpp>
 #include <vector>
 
 namespace zero::test {
+
+namespace {
+
+/// The memory of the laws: kept until the end, because kernels run later.
+class law_memory {
+ public:
+  [[nodiscard]] static cudaStream_t stream() { return nullptr; }
+
+  template <class T>
+  [[nodiscard]] T* upload(std::vector<T> const& values) {
+    auto const bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
+    kept_.emplace_back(bytes, "law");
+    gpu_kernels::copy(stream(), kept_.back().get(), values.data(), bytes);
+    return static_cast<T*>(kept_.back().get());
+  }
+
+  template <class T>
+  [[nodiscard]] std::vector<T> download(T const* from, std::int64_t n) {
+    std::vector<T> values(static_cast<std::size_t>(n));
+    gpu_kernels::copy(stream(), values.data(), from, n * static_cast<std::int64_t>(sizeof(T)));
+    check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    return values;
+  }
+
+ private:
+  std::vector<gpu::memory> kept_;
+};
+
+}  // namespace
+
+TEST_CASE("the kernels of a GPU obey the laws of kernels") {
+  law_memory memory;
+  laws::kernel_laws<gpu_kernels>(memory);
+}
 
 static_assert(gpu_kernels::partials_scratch(0) == 0);
 static_assert(gpu_kernels::partials_scratch(2048) == 0);
