@@ -181,7 +181,7 @@ namespace zero {
 
 /// @return 1 with the sign of a, or a itself if it is 0 or NaN. Denormals have a sign.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_ALWAYS_INLINE constexpr float sign(float a) noexcept {
-  std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, a);
+  auto const bits = __builtin_bit_cast(std::uint32_t, a);
   std::uint32_t const magnitude = bits & 0x7fff'ffffU;
   bool const is_itself = magnitude == 0 || magnitude > 0x7f80'0000U;
   return is_itself ? a : __builtin_bit_cast(float, (bits & 0x8000'0000U) | 0x3f80'0000U);

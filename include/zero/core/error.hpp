@@ -47,6 +47,18 @@ namespace detail {
   return std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " + text;
 }
 
+/// Text that can be copied without throwing, which std::string cannot and an exception object must.
+class message {
+ public:
+  explicit message(std::string const& text)
+      : text_(text) {}
+
+  [[nodiscard]] char const* what() const noexcept { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // counts references
+};
+
 /// A call into another library or the system that failed: what was called, its code, and where.
 class failed_call : public std::runtime_error {
  public:
@@ -130,8 +142,8 @@ class peer_error : public std::runtime_error {
  private:
   int rank_;
   std::int64_t step_;
-  std::runtime_error unit_;       // std::runtime_error copies without throwing, std::string does
-  std::runtime_error operation_;  // not, and an exception object must
+  detail::message unit_;
+  detail::message operation_;
 };
 
 /// A call of the CUDA runtime failed.
@@ -199,8 +211,8 @@ class out_of_memory : public std::bad_alloc {
 
  private:
   std::int64_t bytes_;
-  std::runtime_error pool_;  // copies without throwing
-  std::runtime_error text_;
+  detail::message pool_;
+  detail::message text_;
 };
 
 /// The numbers of a run left the range that its options allow: the loss scale would have to fall

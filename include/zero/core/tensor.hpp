@@ -29,6 +29,15 @@ struct tensor_base {
   parameter_traits traits;
 };
 
+/// The rules of a shape that is part of a type, in a class of their own: one error a mistake.
+template <std::int64_t... Extents>
+struct check_extents {
+  static constexpr bool value = true;
+  static_assert(sizeof...(Extents) <= zero::shape::max_rank,
+                "zero::Tensor: more than 8 dimensions; merge some.");
+  static_assert(((Extents >= 0) && ...), "zero::Tensor: a negative extent; sizes are 0 or more.");
+};
+
 }  // namespace detail
 
 /// A parameter of the user's model: an element type, a shape, traits, and an address that the
@@ -40,9 +49,7 @@ struct tensor_base {
 /// time
 template <element T, std::int64_t... Extents>
 class Tensor : public detail::tensor_base {
-  static_assert(sizeof...(Extents) <= zero::shape::max_rank,
-                "zero::Tensor: more than 8 dimensions; merge some.");
-  static_assert(((Extents >= 0) && ...), "zero::Tensor: a negative extent; sizes are 0 or more.");
+  static_assert(detail::check_extents<Extents...>::value);
 
  public:
   using value_type = T;
@@ -50,10 +57,9 @@ class Tensor : public detail::tensor_base {
   /// Whether the shape is part of the type.
   static constexpr bool is_static = sizeof...(Extents) != 0;
 
-  /// A tensor of zero elements.
+  /// A tensor of the static shape; of zero elements where there is none.
   constexpr Tensor()
-    requires(!is_static)
-  = default;
+      : tensor_base{nullptr, static_shape(), {}} {}
 
   /// @param extents  the shape
   /// @param traits   what is special about this parameter
@@ -62,9 +68,9 @@ class Tensor : public detail::tensor_base {
       : tensor_base{nullptr, extents, traits} {}
 
   /// @param traits  what is special about this parameter
-  constexpr Tensor(parameter_traits const& traits = {})
+  constexpr Tensor(parameter_traits const& traits)
     requires is_static
-      : tensor_base{nullptr, zero::shape{Extents...}, traits} {}
+      : tensor_base{nullptr, static_shape(), traits} {}
 
   /// @return the first element, row by row without gaps; null while no lease of the unit is open.
   [[nodiscard]] ZERO_HOST_DEVICE T* data() noexcept { return static_cast<T*>(address); }
@@ -90,6 +96,11 @@ class Tensor : public detail::tensor_base {
   /// @return that element; the memory must be reachable from where this runs
   [[nodiscard]] ZERO_HOST_DEVICE T const& operator[](std::int64_t index) const noexcept {
     return data()[index];
+  }
+
+ private:
+  [[nodiscard]] static constexpr zero::shape static_shape() {
+    return is_static ? zero::shape{Extents...} : zero::shape{0};
   }
 };
 

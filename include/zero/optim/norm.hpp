@@ -29,7 +29,7 @@ inline constexpr int norm_lanes = 256;
 /// Consecutive elements of a lane.
 inline constexpr int norm_lane_elements = 8;
 
-static_assert(norm_lanes * norm_lane_elements == norm_block);
+static_assert(std::int64_t{norm_lanes} * norm_lane_elements == norm_block);
 
 /// @param elements  0 or more
 /// @return how many blocks they fill, the last one partly perhaps
@@ -115,9 +115,10 @@ template <element T>
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr double block_sum(double const* values,
                                                                      std::int64_t n) noexcept {
   double lanes[norm_lanes] = {};
-  for (int t = 0; t * norm_lane_elements < n; ++t) {
+  int const count = static_cast<int>(n);
+  for (int t = 0; t * norm_lane_elements < count; ++t) {
     double x[norm_lane_elements] = {};
-    for (int i = 0; i < norm_lane_elements && t * norm_lane_elements + i < n; ++i) {
+    for (int i = 0; i < norm_lane_elements && t * norm_lane_elements + i < count; ++i) {
       x[i] = values[t * norm_lane_elements + i];
     }
     lanes[t] = lane_sum(x);
@@ -142,7 +143,7 @@ template <element T>
   // The last level has at most norm_block numbers, each the sum of the `span` below it. Every
   // number below it stands at a whole level, so that the sum of its part is the level-by-level one.
   double lanes[norm_lanes] = {};
-  std::int64_t const count = n / span + (n % span != 0 ? 1 : 0);
+  int const count = static_cast<int>(n / span) + (n % span != 0 ? 1 : 0);
   for (int t = 0; t * norm_lane_elements < count; ++t) {
     double x[norm_lane_elements] = {};
     for (int i = 0; i < norm_lane_elements && t * norm_lane_elements + i < count; ++i) {

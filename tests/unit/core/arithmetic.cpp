@@ -35,7 +35,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
 bool same(T a, T b) {
-  return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
 // Any bits: denormals, infinities and NaN among them.

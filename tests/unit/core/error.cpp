@@ -83,9 +83,21 @@ TEST_CASE("a peer's failure says rank, step, unit and operation") {
   for (char const* part : {"rank 2 left", "rank 2", "step 17", "'blocks.3'", "'gather'"}) {
     CHECK(contains(error.what(), part));
   }
-  zero::peer_error const copy = error;
-  CHECK(std::string(copy.what()) == error.what());
-  CHECK(std::string(copy.unit()) == "blocks.3");
+}
+
+TEST_CASE("an exception outlives the one it was copied from") {
+  std::exception_ptr kept;
+  try {
+    throw zero::peer_error("rank 2 left", 2, 17, "blocks.3", "gather");
+  } catch (zero::peer_error const& error) {
+    kept = std::make_exception_ptr(error);
+  }
+  try {
+    std::rethrow_exception(kept);
+  } catch (zero::peer_error const& copy) {
+    CHECK(contains(copy.what(), "rank 2 left"));
+    CHECK(std::string(copy.unit()) == "blocks.3");
+  }
 }
 
 TEST_CASE_TEMPLATE("a failed call says its name, its code, the reason and the place",

@@ -37,7 +37,7 @@ TEST_CASE("flush-to-zero and denormals-are-zero are off inside and restored afte
   unsigned const before = _mm_getcsr();
   unsigned const flushing = before | 0x8040U;
   _mm_setcsr(flushing);
-  float volatile from = 0x1p-126F;
+  float const volatile from = 0x1p-126F;
   float const input = from;
   float result = 0;
   halve(&input, &result);

@@ -9,7 +9,6 @@
 
 // The first number of SplitMix64 with seed 0.
 static_assert(zero::detail::mix(0) == 0xE220A8397B1DCDAF);
-static_assert(zero::mix_hash(1, 2, 3) == zero::mix_hash(1, 2, 3));
 static_assert(zero::mix_hash(1, 2, 3) != zero::mix_hash(1, 3, 2));
 static_assert(zero::mix_hash(1, 2, 3) != zero::mix_hash(2, 1, 3));
 

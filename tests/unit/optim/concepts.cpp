@@ -83,7 +83,7 @@ struct scalars_with_a_destructor : minimal {
   struct scalars {
     float lr = 0;
 
-    ~scalars() {}
+    ~scalars() { lr = 0; }
   };
 
   static scalars prepare(options const&, double, double, std::int64_t) { return {}; }

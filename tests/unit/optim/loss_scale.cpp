@@ -135,7 +135,7 @@ TEST_CASE("an overflow that is not forgiven at the floor is told, and nothing el
 }
 
 TEST_CASE("what happens at the floor does not change the scale") {
-  zero::loss_scale_options stay{.initial = 2, .window = 3, .hysteresis = 1};
+  zero::loss_scale_options const stay{.initial = 2, .window = 3, .hysteresis = 1};
   zero::loss_scale_options raise = stay;
   raise.at_floor = zero::at_floor::raise;
   CHECK(scales(stay, "oogooggg") == scales(raise, "oogooggg"));

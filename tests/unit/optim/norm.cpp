@@ -18,8 +18,8 @@ static_assert(zero::norm_blocks(2048) == 1 && zero::norm_blocks(2049) == 2);
 static_assert(zero::norm_blocks(std::int64_t{1} << 62) == std::int64_t{1} << 51);
 static_assert(zero::norm_scratch(0) == 0 && zero::norm_scratch(2048) == 0);
 static_assert(zero::norm_scratch(2049) == 2);
-static_assert(zero::norm_scratch(2048 * 2048) == 2048);
-static_assert(zero::norm_scratch(2048 * 2048 + 1) == 2049 + 2);
+static_assert(zero::norm_scratch(std::int64_t{2048} * 2048) == 2048);
+static_assert(zero::norm_scratch(std::int64_t{2048} * 2048 + 1) == 2049 + 2);
 static_assert(zero::lane_sum({1, 2, 3, 4, 5, 6, 7, 8}) == 36);
 static_assert(zero::lane_squares({1, 2, 3, 4, 5, 6, 7, 8}) == 204);
 
@@ -83,7 +83,7 @@ TEST_CASE("the order matters to these numbers, so that the tests above say somet
   for (int i = 0; i < 20; ++i) {
     std::vector<float> values = numbers.vector<float>(2048);
     double const sum = squares(values);
-    std::rotate(values.begin(), values.begin() + 3, values.end());
+    std::ranges::rotate(values, values.begin() + 3);
     others += squares(values) != sum ? 1 : 0;
   }
   CHECK(others >= 5);
@@ -137,10 +137,9 @@ TEST_CASE("partial sums are added level by level, bit for bit") {
                                2048 * 2048,
                                2048 * 2048 + 1,
                                2048 * 2048 + 2049}) {
-    std::vector<double> numbers;
-    for (std::int64_t i = 0; i < n; ++i) {
-      numbers.push_back(
-          std::ldexp(static_cast<double>(bits() >> 11U), -static_cast<int>(bits() % 64)));
+    std::vector<double> numbers(static_cast<std::size_t>(n));
+    for (double& number : numbers) {
+      number = std::ldexp(static_cast<double>(bits() >> 11U), -static_cast<int>(bits() % 64));
     }
     CAPTURE(n);
     CHECK(zero::reduce_partials(numbers.data(), n) == levels(numbers));

@@ -6,9 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -47,6 +48,7 @@ struct steps {
 
   zero::step_record const& step(std::vector<double> const& squares) {
     std::vector<zero::rank_record> records;
+    records.reserve(squares.size());
     for (double const s : squares) {
       records.push_back({s});
     }
@@ -55,11 +57,14 @@ struct steps {
   }
 };
 
+std::array<std::uint32_t, 8> bits_of(zero::AdamW::scalars const& scalars) {
+  return std::bit_cast<std::array<std::uint32_t, 8>>(scalars);
+}
+
 bool same(adamw_state const& a, adamw_state const& b) {
   bool equal = a.applied_steps == b.applied_steps;
   for (int group = 0; group < zero::max_groups; ++group) {
-    equal =
-        equal && std::memcmp(&a.groups[group], &b.groups[group], sizeof(zero::AdamW::scalars)) == 0;
+    equal = equal && bits_of(a.groups[group]) == bits_of(b.groups[group]);
   }
   return equal;
 }
@@ -255,7 +260,7 @@ TEST_CASE("each group has its own learning rate and weight decay, and the next s
   CHECK(s.state.applied_steps == 42);
   zero::AdamW::options const& o = s.config.options;
   auto const is = [&](int group, zero::AdamW::scalars const& expected) {
-    return std::memcmp(&s.state.groups[group], &expected, sizeof expected) == 0;
+    return bits_of(s.state.groups[group]) == bits_of(expected);
   };
   CHECK(is(0, zero::AdamW::prepare(o, 0.125, 1, 42)));
   CHECK(is(1, zero::AdamW::prepare(o, 0.0625, 1, 42)));
