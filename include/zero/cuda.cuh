@@ -5,11 +5,27 @@
 /// Everything, for translation units that nvcc compiles; NCCL's part where its header is found.
 
 #include <zero/comm/local_gpu.cuh>
+#include <zero/device/gpu/accumulate.cuh>
+#include <zero/device/gpu/cast.cuh>
+#include <zero/device/gpu/control.cuh>
 #include <zero/device/gpu/cuda.hpp>
 #include <zero/device/gpu/device.hpp>
+#include <zero/device/gpu/device_guard.hpp>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/event.hpp>
+#include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/kernels.cuh>
+#include <zero/device/gpu/memory.hpp>
+#include <zero/device/gpu/norm.cuh>
+#include <zero/device/gpu/stream.hpp>
+#include <zero/device/gpu/sum.cuh>
+#include <zero/device/gpu/update.cuh>
 #include <zero/zero.hpp>
 
 #if __has_include(<nccl.h>)
 #  include <zero/comm/nccl.hpp>
+#  include <zero/comm/nccl_communicator.hpp>
+#  include <zero/comm/nccl_error.hpp>
+#  include <zero/comm/nccl_memory.hpp>
+#  include <zero/comm/nccl_options.hpp>
 #endif

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <zero/core/dtype.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace zero {
 
 /// One parameter as user code sees it when the engine hands out whole parameters.
 struct parameter_view {
-  std::string name;             ///< path in the container, e.g. "blocks.3.attn.qkv"
+  std::string name;  ///< path in the container, e.g. "blocks.3.attn.qkv"
   zero::shape shape{0};
   std::int64_t elements = 0;
-  dtype type = dtype::fp32;     ///< of the parameter; values are handed over in FP32
+  dtype type = dtype::fp32;  ///< of the parameter; values are handed over in FP32
   parameter_traits traits;
-  std::uint64_t key = 0;        ///< of the name; keys the generator of initial values and hashes
+  std::uint64_t key = 0;  ///< of the name; keys the generator of initial values and hashes
 };
 
 }  // namespace zero

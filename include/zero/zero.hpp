@@ -57,6 +57,7 @@
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
+#include <zero/plan/print.hpp>
 #include <zero/plan/race_checker.hpp>
 #include <zero/plan/schedule.hpp>
 #include <zero/plan/slots.hpp>

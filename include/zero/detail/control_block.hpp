@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include <zero/core/error.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace zero::detail {
 
@@ -32,21 +32,29 @@ class control_block {
         base_(base) {}
 
   [[nodiscard]] double* partials() const { return at<double>(layout_.partials); }
+
   [[nodiscard]] double* scratch() const { return at<double>(layout_.scratch); }
+
   [[nodiscard]] rank_record* records() const { return at<rank_record>(layout_.records); }
+
   [[nodiscard]] step_state<O>* state() const { return at<step_state<O>>(layout_.state); }
+
   [[nodiscard]] step_config<O>* config() const {
     return at<step_config<O>>(layout_.state + control_slot<step_state<O>>);
   }
+
   [[nodiscard]] step_control* control() const {
     return at<step_control>(layout_.state + control_slot<step_state<O>> +
                             control_slot<step_config<O>>);
   }
+
   [[nodiscard]] step_record* ring() const {
     return at<step_record>(layout_.state + control_slot<step_state<O>> +
                            control_slot<step_config<O>> + control_slot<step_control>);
   }
+
   [[nodiscard]] update_segment* segments() const { return at<update_segment>(layout_.segments); }
+
   [[nodiscard]] std::byte* window() const { return base_ + layout_.window; }
 
  private:

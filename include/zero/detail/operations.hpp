@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-#include <vector>
-
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/detail/control_block.hpp>
@@ -17,21 +11,24 @@
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
 namespace zero::detail {
 
-/// The bodies of the operations: what each kind does with the buffers that it declared. Knows nothing
-/// of stages, queues or order.
+/// The bodies of the operations: what each kind does with the buffers that it declared. Knows
+/// nothing of stages, queues or order.
 ///
 /// @tparam Device        memory and kernels
 /// @tparam Communicator  collectives
 /// @tparam Optimizer     element-wise functor
-/// @tparam Parameter     the 16-bit (or FP32) type of most parameters; FP32 ones may stand beside it
+/// @tparam Parameter     the 16-bit (or FP32) type of most parameters; FP32 ones may stand beside
+/// it
 /// @tparam NativeAccumulate  accumulators in the parameter's type instead of FP32
-template <class Device,
-          class Communicator,
-          class Optimizer,
-          class Parameter,
-          bool NativeAccumulate>
+template <class Device, class Communicator, class Optimizer, class Parameter, bool NativeAccumulate>
 class operations {
  public:
   using stream = typename Device::stream_type;
@@ -51,9 +48,10 @@ class operations {
         poison_(poison) {
     for (auto const& r : plan.layout.ranges) {
       auto const begin = memory.owned_begin(r);
-      auto const clipped =
-          clip_segments(plan.groups, static_cast<std::int32_t>(&r - plan.layout.ranges.data()),
-                        begin, begin + memory.owned_elements(r));
+      auto const clipped = clip_segments(plan.groups,
+                                         static_cast<std::int32_t>(&r - plan.layout.ranges.data()),
+                                         begin,
+                                         begin + memory.owned_elements(r));
       first_segment_.push_back(static_cast<std::int32_t>(segments_.size()));
       segments_.insert(segments_.end(), clipped.begin(), clipped.end());
     }
@@ -144,8 +142,11 @@ class operations {
     auto* const slot = memory_->parameter_slot(op.parameter_slot);
     communicator_->begin_group();
     for_ranges(op, false, [&](unit_range const& r, auto, auto) {
-      communicator_->all_gather(s, tag_of(op, context), memory_->shard_parameters(r),
-                                slot + r.parameter_slot_offset, r.shard * bytes_of(r.type));
+      communicator_->all_gather(s,
+                                tag_of(op, context),
+                                memory_->shard_parameters(r),
+                                slot + r.parameter_slot_offset,
+                                r.shard * bytes_of(r.type));
     });
     communicator_->end_group();
   }
@@ -153,8 +154,11 @@ class operations {
   void publish(operation const& op, operation_context const& context, stream s) {
     communicator_->begin_group();
     for_ranges(op, true, [&](unit_range const& r, auto, auto) {
-      communicator_->all_gather(s, tag_of(op, context), memory_->shard_parameters(r),
-                                memory_->held_parameters(r), r.shard * bytes_of(r.type));
+      communicator_->all_gather(s,
+                                tag_of(op, context),
+                                memory_->shard_parameters(r),
+                                memory_->held_parameters(r),
+                                r.shard * bytes_of(r.type));
     });
     communicator_->end_group();
   }
@@ -162,7 +166,9 @@ class operations {
   void gather_sums(operation const& op, operation_context const& context, stream s) {
     communicator_->begin_group();
     for_ranges(op, true, [&](unit_range const& r, auto, auto) {
-      communicator_->all_gather(s, tag_of(op, context), memory_->shard_accumulators(r),
+      communicator_->all_gather(s,
+                                tag_of(op, context),
+                                memory_->shard_accumulators(r),
                                 memory_->held_accumulators(r),
                                 r.shard * accumulator_bytes(plan_->config, r.type));
     });
@@ -170,9 +176,8 @@ class operations {
   }
 
   [[nodiscard]] double* partials_of(operation const& op, unit_range const& r) const {
-    return op.has(flag_last)
-               ? control_.partials() + r.first_block + op.piece_begin / norm_block
-               : nullptr;
+    return op.has(flag_last) ? control_.partials() + r.first_block + op.piece_begin / norm_block
+                             : nullptr;
   }
 
   template <class T>
@@ -182,12 +187,17 @@ class operations {
 
   void accumulate(operation const& op, stream s) {
     auto* const slot = memory_->gradient_slot(op.gradient_slot);
-    for_ranges(op, true, [&]<class P, class A>(unit_range const& r, std::type_identity<P>,
-                                               std::type_identity<A>) {
-      kernels::template accumulate<P, A>(s, as<P const>(slot + r.gradient_slot_offset),
-                                         as<A>(memory_->held_accumulators(r)), r.elements,
-                                         !op.has(flag_first), partials_of(op, r));
-    });
+    for_ranges(
+        op,
+        true,
+        [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
+          kernels::template accumulate<P, A>(s,
+                                             as<P const>(slot + r.gradient_slot_offset),
+                                             as<A>(memory_->held_accumulators(r)),
+                                             r.elements,
+                                             !op.has(flag_first),
+                                             partials_of(op, r));
+        });
   }
 
   /// The source of what travels: the gradient slot, or the accumulators when these are wide.
@@ -199,57 +209,74 @@ class operations {
   void exchange(operation const& op, operation_context const& context, stream s) {
     auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
     auto const wire = wire_bytes(plan_->config, r.type, op.has(flag_wide));
-    communicator_->all_to_all(s, tag_of(op, context), outgoing(op, r) + op.piece_begin * wire,
-                              r.shard * wire, memory_->receive(op.receive),
+    communicator_->all_to_all(s,
+                              tag_of(op, context),
+                              outgoing(op, r) + op.piece_begin * wire,
+                              r.shard * wire,
+                              memory_->receive(op.receive),
                               (op.piece_end - op.piece_begin) * wire);
   }
 
   void reduce_scatter(operation const& op, operation_context const& context, stream s) {
     communicator_->begin_group();
-    for_ranges(op, true, [&]<class P, class A>(unit_range const& r, std::type_identity<P>,
-                                               std::type_identity<A>) {
-      auto const type = op.has(flag_wide) ? dtype_of<A> : dtype_of<P>;
-      communicator_->reduce_scatter(s, tag_of(op, context), outgoing(op, r), r.shard, type,
-                                    prescale_);
-    });
+    for_ranges(
+        op,
+        true,
+        [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
+          auto const type = op.has(flag_wide) ? dtype_of<A> : dtype_of<P>;
+          communicator_->reduce_scatter(
+              s, tag_of(op, context), outgoing(op, r), r.shard, type, prescale_);
+        });
     communicator_->end_group();
   }
 
   void sum(operation const& op, stream s) {
     if (op.receive >= 0) {
-      with_types(plan_->layout.ranges[static_cast<std::size_t>(op.range)],
-                 [&]<class P, class A>(unit_range const& r, std::type_identity<P>,
-                                       std::type_identity<A>) {
-                   if (op.has(flag_wide)) {
-                     sum_received<A, A>(op, r, s);
-                   } else {
-                     sum_received<P, A>(op, r, s);
-                   }
-                 });
+      with_types(
+          plan_->layout.ranges[static_cast<std::size_t>(op.range)],
+          [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
+            if (op.has(flag_wide)) {
+              sum_received<A, A>(op, r, s);
+            } else {
+              sum_received<P, A>(op, r, s);
+            }
+          });
       return;
     }
-    for_ranges(op, true, [&]<class P, class A>(unit_range const& r, std::type_identity<P>,
-                                               std::type_identity<A>) {
-      auto* const own = as<A>(memory_->shard_accumulators(r));
-      if (op.has(flag_wide)) {  // the sum of all ranks is in place already
-        kernels::template squares<A>(s, own, r.shard, partials_of(op, r));
-      } else {
-        kernels::template accumulate<P, A>(
-            s, as<P const>(outgoing(op, r)) + memory_->shard_begin(r), own, r.shard,
-            !op.has(flag_first), partials_of(op, r));
-      }
-    });
+    for_ranges(
+        op,
+        true,
+        [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
+          auto* const own = as<A>(memory_->shard_accumulators(r));
+          if (op.has(flag_wide)) {  // the sum of all ranks is in place already
+            kernels::template squares<A>(s, own, r.shard, partials_of(op, r));
+          } else {
+            kernels::template accumulate<P, A>(
+                s,
+                as<P const>(outgoing(op, r)) + memory_->shard_begin(r),
+                own,
+                r.shard,
+                !op.has(flag_first),
+                partials_of(op, r));
+          }
+        });
   }
 
   template <class W, class A>
   void sum_received(operation const& op, unit_range const& r, stream s) {
     auto const count = op.piece_end - op.piece_begin;
-    kernels::template sum<W, A>(s, as<W const>(memory_->receive(op.receive)), count,
+    kernels::template sum<W, A>(s,
+                                as<W const>(memory_->receive(op.receive)),
+                                count,
                                 plan_->config.world,
-                                as<A>(memory_->shard_accumulators(r)) + op.piece_begin, count,
-                                !op.has(flag_first), partials_of(op, r));
+                                as<A>(memory_->shard_accumulators(r)) + op.piece_begin,
+                                count,
+                                !op.has(flag_first),
+                                partials_of(op, r));
     if (poison_) {
-      kernels::fill(s, memory_->receive(op.receive), 0xff,
+      kernels::fill(s,
+                    memory_->receive(op.receive),
+                    0xff,
                     count * plan_->config.world * static_cast<std::int64_t>(sizeof(W)));
     }
   }
@@ -258,38 +285,50 @@ class operations {
     if (!context.control_is_set) {
       kernels::set_control(s, control_.control(), control);
     }
-    kernels::reduce_partials(s, control_.partials(), plan_->layout.norm_blocks, control_.scratch(),
+    kernels::reduce_partials(s,
+                             control_.partials(),
+                             plan_->layout.norm_blocks,
+                             control_.scratch(),
                              &control_.records()[communicator_->rank()].squares);
   }
 
   void agree(operation const& op, operation_context const& context, stream s) {
     auto const world = plan_->config.world;
     if (world > 1) {
-      communicator_->all_gather(s, tag_of(op, context),
-                                control_.records() + communicator_->rank(), control_.records(),
+      communicator_->all_gather(s,
+                                tag_of(op, context),
+                                control_.records() + communicator_->rank(),
+                                control_.records(),
                                 static_cast<std::int64_t>(sizeof(rank_record)));
     }
-    kernels::template decide<Optimizer>(s, control_.state(), control_.records(), world,
-                                        control_.control(), control_.config(), control_.ring(),
+    kernels::template decide<Optimizer>(s,
+                                        control_.state(),
+                                        control_.records(),
+                                        world,
+                                        control_.control(),
+                                        control_.config(),
+                                        control_.ring(),
                                         context.step % result_ring);
   }
 
   void update(operation const& op, stream s) {
-    for_ranges(op, true, [&]<class P, class A>(unit_range const& r, std::type_identity<P>,
-                                               std::type_identity<A>) {
-      auto const index = static_cast<std::size_t>(&r - plan_->layout.ranges.data());
-      update_arguments<P, A> arguments{};
-      arguments.gradient = as<A const>(memory_->owned_accumulators(r));
-      arguments.master = memory_->masters(r);
-      for (int i = 0; i < Optimizer::moments; ++i) {
-        arguments.moments[i] = memory_->moments(r, i);
-      }
-      arguments.parameter = as<P>(memory_->owned_parameters(r));
-      arguments.n = memory_->owned_elements(r);
-      arguments.segments = control_.segments() + first_segment_[index];
-      arguments.segment_count = first_segment_[index + 1] - first_segment_[index];
-      kernels::template update<Optimizer, P, A>(s, arguments, control_.state());
-    });
+    for_ranges(
+        op,
+        true,
+        [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
+          auto const index = static_cast<std::size_t>(&r - plan_->layout.ranges.data());
+          update_arguments<P, A> arguments{};
+          arguments.gradient = as<A const>(memory_->owned_accumulators(r));
+          arguments.master = memory_->masters(r);
+          for (int i = 0; i < Optimizer::moments; ++i) {
+            arguments.moments[i] = memory_->moments(r, i);
+          }
+          arguments.parameter = as<P>(memory_->owned_parameters(r));
+          arguments.n = memory_->owned_elements(r);
+          arguments.segments = control_.segments() + first_segment_[index];
+          arguments.segment_count = first_segment_[index + 1] - first_segment_[index];
+          kernels::template update<Optimizer, P, A>(s, arguments, control_.state());
+        });
   }
 
   execution_plan const* plan_;

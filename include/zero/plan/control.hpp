@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include <zero/plan/config.hpp>
 #include <zero/plan/layout.hpp>
 
+#include <cstdint>
+
 namespace zero {
 
-/// Bytes of the window through which whole parameters are read (`engine.full`), 64 Ki FP32 elements.
+/// Bytes of the window through which whole parameters are read (`engine.full`), 64 Ki FP32
+/// elements.
 inline constexpr std::int64_t full_window_bytes = std::int64_t{256} << 10;
 
 /// Results that the ring of results holds.
@@ -22,7 +23,7 @@ struct control_layout {
   std::int64_t state = 0;     ///< `step_state`, `step_config`, `step_control`, `step_record`
   std::int64_t segments = 0;  ///< update segments of the owned elements
   std::int64_t window = 0;
-  std::int64_t bytes = 0;     ///< of the whole pool
+  std::int64_t bytes = 0;  ///< of the whole pool
 };
 
 /// Lays out the control pool. `segments` is the number of update segments of all ranges.
@@ -37,7 +38,8 @@ struct control_layout {
     return start;
   };
   c.partials = place(8 * layout.norm_blocks);
-  c.scratch = place(8 * (layout.norm_blocks / norm_block + layout.norm_blocks / (norm_block * norm_block) + 4));
+  c.scratch = place(
+      8 * (layout.norm_blocks / norm_block + layout.norm_blocks / (norm_block * norm_block) + 4));
   c.records = place(8 * std::int64_t{config.world});
   c.state = place(config.state_bytes);
   c.segments = place(24 * segments);

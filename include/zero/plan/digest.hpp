@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/plan/plan.hpp>
+
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <zero/plan/plan.hpp>
-
 namespace zero {
 
-/// Digest of a plan in named parts, compared between ranks at construction so that a disagreement can
-/// name the first part that differs. FNV-1a over the values, 64 bits a part.
+/// Digest of a plan in named parts, compared between ranks at construction so that a disagreement
+/// can name the first part that differs. FNV-1a over the values, 64 bits a part.
 struct plan_digest {
   std::array<std::uint64_t, 8> parts{};
   friend constexpr bool operator==(plan_digest const&, plan_digest const&) = default;
@@ -19,14 +19,15 @@ struct plan_digest {
 
 /// What each part of a digest covers, in words for messages.
 [[nodiscard]] constexpr char const* digest_part_name(std::size_t part) {
-  constexpr std::array<char const*, 8> names{"the policies",
-                                             "the number of ranks",
-                                             "the settings of the schedule",
-                                             "the parameters (count, sizes, types or traits)",
-                                             "the program",
-                                             "the sizes of the pools",
-                                             "the schedule",
-                                             "the optimizer or the options of the step (clipping, mean, loss scale)"};
+  constexpr std::array<char const*, 8> names{
+      "the policies",
+      "the number of ranks",
+      "the settings of the schedule",
+      "the parameters (count, sizes, types or traits)",
+      "the program",
+      "the sizes of the pools",
+      "the schedule",
+      "the optimizer or the options of the step (clipping, mean, loss scale)"};
   return names[part];
 }
 
@@ -41,6 +42,7 @@ class fnv1a {
       v >>= 8U;
     }
   }
+
   [[nodiscard]] constexpr std::uint64_t value() const { return hash_; }
 
  private:
@@ -75,7 +77,8 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
 
 }  // namespace detail
 
-/// Digest of a plan. The last part is left for what the engine adds (the optimizer and the options of the step).
+/// Digest of a plan. The last part is left for what the engine adds (the optimizer and the options
+/// of the step).
 [[nodiscard]] constexpr plan_digest digest_of(execution_plan const& plan) {
   plan_digest d;
   auto const& c = plan.config;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <zero/core/error.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/plan/layout.hpp>
+
+#include <cstdint>
+#include <vector>
 
 namespace zero {
 
@@ -23,7 +23,7 @@ struct update_segment {
 
 /// What the parameters of one group have in common.
 struct update_group {
-  double lr_scale = 1;       ///< multiplies the learning rate
+  double lr_scale = 1;  ///< multiplies the learning rate
   bool weight_decay = true;
   friend constexpr bool operator==(update_group const&, update_group const&) = default;
 };
@@ -33,8 +33,8 @@ struct update_group {
 /// with them and stays zero, since an optimizer leaves zeros alone (checked at construction).
 struct update_groups {
   std::vector<update_group> groups;
-  std::vector<update_segment> segments;      ///< sorted by range, then by position
-  std::vector<std::int32_t> first_segment;   ///< of range r; one more entry than ranges
+  std::vector<update_segment> segments;     ///< sorted by range, then by position
+  std::vector<std::int32_t> first_segment;  ///< of range r; one more entry than ranges
 };
 
 /// Sorts parameters into update groups.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
 #include <zero/optim/norm.hpp>
 #include <zero/plan/config.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace zero {
 
@@ -31,11 +31,11 @@ struct unit_range {
   std::int64_t payload = 0;   ///< elements of the parameters themselves, padding not counted
   std::int64_t elements = 0;  ///< with padding: `world * shard`
   std::int64_t shard = 0;     ///< elements of one rank's shard, a multiple of 256
-  std::int64_t parameter_offset = 0;      ///< bytes, in the pool of parameters
-  std::int64_t accumulator_offset = 0;    ///< bytes, in the pool of gradients (trained ranges)
-  std::int64_t state_offset = 0;          ///< bytes, in the pool of optimizer state (trained ranges)
-  std::int64_t parameter_slot_offset = 0; ///< bytes, from the start of the unit's parameter slot
-  std::int64_t gradient_slot_offset = 0;  ///< bytes, from the start of the unit's gradient slot
+  std::int64_t parameter_offset = 0;    ///< bytes, in the pool of parameters
+  std::int64_t accumulator_offset = 0;  ///< bytes, in the pool of gradients (trained ranges)
+  std::int64_t state_offset = 0;        ///< bytes, in the pool of optimizer state (trained ranges)
+  std::int64_t parameter_slot_offset = 0;  ///< bytes, from the start of the unit's parameter slot
+  std::int64_t gradient_slot_offset = 0;   ///< bytes, from the start of the unit's gradient slot
   std::int64_t first_block = 0;  ///< index of the shard's first norm block (trained ranges)
 };
 
@@ -43,8 +43,8 @@ struct unit_range {
 struct unit_layout {
   std::int32_t first_range = 0;
   std::int32_t ranges = 0;
-  bool trained = false;            ///< has a trained range
-  bool resident = false;           ///< follows stage 2 in stage 3
+  bool trained = false;   ///< has a trained range
+  bool resident = false;  ///< follows stage 2 in stage 3
   bool parameters_sharded = false;
   bool gradients_sharded = false;
   bool optimizer_sharded = false;
@@ -54,8 +54,8 @@ struct unit_layout {
   std::int64_t gradient_slot_payload_bytes = 0;
 };
 
-/// Where one parameter lies: an offset in elements inside a range. The range's unit is the unit that
-/// carries the bytes: the parameter's own, or the resident one.
+/// Where one parameter lies: an offset in elements inside a range. The range's unit is the unit
+/// that carries the bytes: the parameter's own, or the resident one.
 struct parameter_place {
   std::int32_t range = -1;  ///< -1 for a parameter of no elements
   std::int64_t offset = 0;
@@ -64,12 +64,12 @@ struct parameter_place {
 /// Units, ranges and shards: all that follows from the model, the program and the number of ranks,
 /// before any schedule. Units, their order and the shard borders never depend on the stage.
 struct model_plan_layout {
-  std::vector<unit_layout> units;       ///< the model's units in order, then the resident unit if any
-  std::vector<unit_range> ranges;       ///< grouped by unit
+  std::vector<unit_layout> units;  ///< the model's units in order, then the resident unit if any
+  std::vector<unit_range> ranges;  ///< grouped by unit
   std::vector<parameter_place> places;  ///< one a parameter, in the model's order
   std::int32_t model_units = 0;         ///< units that user code opens
   std::int32_t resident_unit = -1;      ///< index of the unit of resident parameters, or -1
-  std::int64_t norm_blocks = 0;         ///< blocks of the squared norm in one rank's (virtual) shard
+  std::int64_t norm_blocks = 0;  ///< blocks of the squared norm in one rank's (virtual) shard
 };
 
 namespace detail {
@@ -94,8 +94,8 @@ namespace detail {
   return tied;
 }
 
-/// Puts one parameter of `width` bytes an element into the range of its type and fate in the unit that
-/// is being built.
+/// Puts one parameter of `width` bytes an element into the range of its type and fate in the unit
+/// that is being built.
 constexpr void place_parameter(model_plan_layout& layout,
                                unit_layout& unit,
                                parameter const& p,
@@ -148,8 +148,8 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
 
 }  // namespace detail
 
-/// Lays a model out: which parameters are resident, the ranges of each unit, their padding and shard
-/// borders, the place of each parameter, and offsets in the pools. Linear in the parameters.
+/// Lays a model out: which parameters are resident, the ranges of each unit, their padding and
+/// shard borders, the place of each parameter, and offsets in the pools. Linear in the parameters.
 /// @pre `config.world >= 1`, `0 <= config.stage <= 3`.
 [[nodiscard]] constexpr model_plan_layout make_layout(std::vector<parameter> const& parameters,
                                                       std::int32_t units,
@@ -198,7 +198,8 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
   for (std::size_t u = 0; u < layout.units.size(); ++u) {
     auto& unit = layout.units[u];
     unit.resident = unit.resident || (u < tied.size() && tied[u] != 0 && !config.gather_tied);
-    bool const several = config.world > 1;  // alone, a rank's shard is the whole: nothing is sharded
+    bool const several =
+        config.world > 1;  // alone, a rank's shard is the whole: nothing is sharded
     unit.parameters_sharded = several && config.stage == 3 && !unit.resident;
     unit.gradients_sharded = several && config.stage >= 2;
     unit.optimizer_sharded = several && config.stage >= 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/queue.hpp>
+
 #include <array>
 #include <cstdint>
 #include <string_view>
-
-#include <zero/core/queue.hpp>
 
 namespace zero {
 
@@ -29,11 +29,18 @@ inline constexpr int operation_kinds = 12;
 
 /// Name of an operation for messages and printed plans.
 [[nodiscard]] constexpr char const* name(operation_kind kind) {
-  constexpr std::array<char const*, operation_kinds> names{"acquire",     "release", "gather",
-                                                           "accumulate",  "exchange",
-                                                           "reduce_scatter", "sum",
-                                                           "gather_sums", "norm",    "agree",
-                                                           "update",      "publish"};
+  constexpr std::array<char const*, operation_kinds> names{"acquire",
+                                                           "release",
+                                                           "gather",
+                                                           "accumulate",
+                                                           "exchange",
+                                                           "reduce_scatter",
+                                                           "sum",
+                                                           "gather_sums",
+                                                           "norm",
+                                                           "agree",
+                                                           "update",
+                                                           "publish"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -54,13 +61,14 @@ struct operation {
   std::uint8_t flags = 0;
   std::int16_t parameter_slot = -1;
   std::int16_t gradient_slot = -1;
-  std::int16_t receive = -1;       ///< receive buffer, 0 or 1
+  std::int16_t receive = -1;  ///< receive buffer, 0 or 1
   std::int32_t unit = -1;
-  std::int32_t range = -1;         ///< set where an operation covers one range only
-  std::int64_t piece_begin = 0;    ///< elements inside the shard
+  std::int32_t range = -1;       ///< set where an operation covers one range only
+  std::int64_t piece_begin = 0;  ///< elements inside the shard
   std::int64_t piece_end = 0;
 
   [[nodiscard]] constexpr bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+
   friend constexpr bool operator==(operation const&, operation const&) = default;
 };
 
@@ -85,21 +93,24 @@ struct operation {
 
 /// Things that operations read and write; dependencies are stated in these terms only.
 enum class resource_kind : std::uint8_t {
-  parameters,      ///< of a unit, in the pool of parameters
-  accumulators,    ///< of a unit
+  parameters,    ///< of a unit, in the pool of parameters
+  accumulators,  ///< of a unit
   parameter_slot,
   gradient_slot,
-  receive,         ///< a receive buffer
-  partials,        ///< the norm's blocks, all units
-  scalars,         ///< decision of the step, loss scale
+  receive,   ///< a receive buffer
+  partials,  ///< the norm's blocks, all units
+  scalars,   ///< decision of the step, loss scale
 };
 
 inline constexpr int resource_kinds = 7;
 
 [[nodiscard]] constexpr char const* name(resource_kind kind) {
-  constexpr std::array<char const*, resource_kinds> names{"parameters",    "accumulators",
-                                                          "parameter slot", "gradient slot",
-                                                          "receive buffer", "norm partials",
+  constexpr std::array<char const*, resource_kinds> names{"parameters",
+                                                          "accumulators",
+                                                          "parameter slot",
+                                                          "gradient slot",
+                                                          "receive buffer",
+                                                          "norm partials",
                                                           "scalars"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -119,7 +130,9 @@ struct access_list {
   constexpr void add(resource_kind resource, std::int32_t index, bool write) {
     list[static_cast<std::size_t>(count++)] = {resource, index, write};
   }
+
   [[nodiscard]] constexpr access const* begin() const { return list.data(); }
+
   [[nodiscard]] constexpr access const* end() const { return list.data() + count; }
 };
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include <zero/core/error.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
@@ -16,11 +11,16 @@
 #include <zero/plan/pools.hpp>
 #include <zero/plan/schedule.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 namespace zero {
 
-/// Layout, pools, program and segments: all that is known before the first byte is allocated. A pure
-/// value: equal on every rank, computable by the compiler, printable (plan/print.hpp), comparable
-/// by digest (plan/digest.hpp), checkable for races (plan/race_checker.hpp).
+/// Layout, pools, program and segments: all that is known before the first byte is allocated. A
+/// pure value: equal on every rank, computable by the compiler, printable (plan/print.hpp),
+/// comparable by digest (plan/digest.hpp), checkable for races (plan/race_checker.hpp).
 struct execution_plan {
   plan_config config;
   std::vector<parameter> parameters;
@@ -40,12 +40,12 @@ struct execution_plan {
 
 /// The parts of the control pool of a plan.
 [[nodiscard]] constexpr control_layout control_layout_of(execution_plan const& plan) {
-  return make_control_layout(plan.layout,
-                             static_cast<std::int64_t>(plan.groups.segments.size()), plan.config);
+  return make_control_layout(
+      plan.layout, static_cast<std::int64_t>(plan.groups.segments.size()), plan.config);
 }
 
-/// Layout, program and pools without the segments: enough for every byte count, and cheap enough for
-/// `static_assert` on models of hundreds of units.
+/// Layout, program and pools without the segments: enough for every byte count, and cheap enough
+/// for `static_assert` on models of hundreds of units.
 [[nodiscard]] constexpr execution_plan make_memory_plan(std::vector<parameter> parameters,
                                                         std::int32_t units,
                                                         program program,
@@ -60,8 +60,8 @@ struct execution_plan {
   plan.parameters = std::move(parameters);
   plan.program = std::move(program);
   plan.layout = make_layout(plan.parameters, units, plan.program, config);
-  plan.pools = make_pools(plan.layout, plan.program,
-                          count_segments(plan.layout, plan.parameters), config);
+  plan.pools =
+      make_pools(plan.layout, plan.program, count_segments(plan.layout, plan.parameters), config);
   return plan;
 }
 

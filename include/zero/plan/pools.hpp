@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include <zero/model/program.hpp>
 #include <zero/plan/config.hpp>
 #include <zero/plan/control.hpp>
 #include <zero/plan/layout.hpp>
 #include <zero/plan/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
 
 namespace zero {
 
@@ -28,9 +28,13 @@ enum class pool : std::uint8_t {
 inline constexpr int pool_count = 7;
 
 [[nodiscard]] constexpr char const* name(pool p) {
-  constexpr std::array<char const*, pool_count> names{
-      "parameters", "gradients", "optimizer", "parameter_slots", "gradient_slots", "receive",
-      "control"};
+  constexpr std::array<char const*, pool_count> names{"parameters",
+                                                      "gradients",
+                                                      "optimizer",
+                                                      "parameter_slots",
+                                                      "gradient_slots",
+                                                      "receive",
+                                                      "control"};
   return names[static_cast<std::size_t>(p)];
 }
 
@@ -51,6 +55,7 @@ struct pool_plan {
     }
     return total;
   }
+
   [[nodiscard]] constexpr std::int64_t formula_bytes() const {
     std::int64_t total = 0;
     for (auto const b : formula) {

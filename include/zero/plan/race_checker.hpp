@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include <zero/core/queue.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wait_tracker.hpp>
 
+#include <array>
+#include <cstdint>
+#include <vector>
+
 namespace zero {
 
-/// One family of waits, for mutation tests: the waits of queue `waiter` for queue `source` because of a
-/// resource of kind `resource`.
+/// One family of waits, for mutation tests: the waits of queue `waiter` for queue `source` because
+/// of a resource of kind `resource`.
 struct wait_family {
   resource_kind resource = resource_kind::parameters;
   queue waiter = queue::compute;
@@ -28,9 +28,9 @@ struct race_report {
   std::int64_t dropped = 0;  ///< waits of the dropped family that would have been issued
 };
 
-/// Replays sequences of segments and finds conflicting accesses of different queues that no chain of
-/// waits orders. It keeps its own clocks, which follow only the waits that were really issued, so it
-/// judges the wait tracker instead of repeating it.
+/// Replays sequences of segments and finds conflicting accesses of different queues that no chain
+/// of waits orders. It keeps its own clocks, which follow only the waits that were really issued,
+/// so it judges the wait tracker instead of repeating it.
 class race_checker {
  public:
   constexpr explicit race_checker(execution_plan const& plan)
@@ -108,8 +108,8 @@ class race_checker {
       }
       (a.write ? h.write : h.read)[qi] = now_[qi][qi];
     }
-    tracker_.after(op, q,
-                   [&](std::int32_t event) { events_[static_cast<std::size_t>(event)] = now_[qi]; });
+    tracker_.after(
+        op, q, [&](std::int32_t event) { events_[static_cast<std::size_t>(event)] = now_[qi]; });
   }
 
   execution_plan const* plan_;

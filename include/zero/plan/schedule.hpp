@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include <zero/model/program.hpp>
 #include <zero/plan/config.hpp>
 #include <zero/plan/layout.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/slots.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace zero {
 
@@ -66,9 +66,9 @@ struct slot_plan {
 }
 
 /// Slots for gathered parameters: one interval a visit group of each sharded unit. A group is the
-/// visits between which the slot is not given away: overlapping leases, and a close followed at once
-/// by an open of the same unit (the turn from forward to backward). Planned over the training pass;
-/// an evaluation pass uses the slots of its forward phase.
+/// visits between which the slot is not given away: overlapping leases, and a close followed at
+/// once by an open of the same unit (the turn from forward to backward). Planned over the training
+/// pass; an evaluation pass uses the slots of its forward phase.
 [[nodiscard]] constexpr slot_plan plan_parameter_slots(model_plan_layout const& layout,
                                                        std::vector<program_token> const& tokens,
                                                        plan_config const& config) {
@@ -100,9 +100,10 @@ struct slot_plan {
   return plan;
 }
 
-/// Slots for gradients: one interval for each trained unit, from its first backward open to its last
-/// backward close, and one slot more than are open at once, so that a reduction hides behind the next
-/// unit's backward. The resident unit's slot is held for the whole pass; its interval is the first.
+/// Slots for gradients: one interval for each trained unit, from its first backward open to its
+/// last backward close, and one slot more than are open at once, so that a reduction hides behind
+/// the next unit's backward. The resident unit's slot is held for the whole pass; its interval is
+/// the first.
 [[nodiscard]] constexpr slot_plan plan_gradient_slots(model_plan_layout const& layout,
                                                       std::vector<program_token> const& tokens) {
   slot_plan plan;
@@ -115,8 +116,8 @@ struct slot_plan {
   auto* const of_token = plan.interval_of_token.data();
   auto* const at = current.data();
   if (layout.resident_unit >= 0 && units[layout.resident_unit].trained) {
-    plan.intervals.push_back({layout.resident_unit, 0, count + 1,
-                              units[layout.resident_unit].gradient_slot_bytes});
+    plan.intervals.push_back(
+        {layout.resident_unit, 0, count + 1, units[layout.resident_unit].gradient_slot_bytes});
   }
   for (std::int32_t i = 0; i < count; ++i) {
     auto const u = token[i].unit;
@@ -134,8 +135,8 @@ struct slot_plan {
   return plan;
 }
 
-/// Most elements of a shard that one piece of an ordered reduction covers: `piece_bytes` of what all
-/// ranks send, in whole norm blocks, and at least one block.
+/// Most elements of a shard that one piece of an ordered reduction covers: `piece_bytes` of what
+/// all ranks send, in whole norm blocks, and at least one block.
 [[nodiscard]] constexpr std::int64_t piece_elements(plan_config const& config,
                                                     std::int64_t wire_bytes) {
   auto const fits = config.piece_bytes / (std::int64_t{config.world} * wire_bytes);
@@ -143,9 +144,7 @@ struct slot_plan {
 }
 
 /// Bytes on the wire of one gradient element in an exchange.
-[[nodiscard]] constexpr std::int64_t wire_bytes(plan_config const& config,
-                                                dtype type,
-                                                bool wide) {
+[[nodiscard]] constexpr std::int64_t wire_bytes(plan_config const& config, dtype type, bool wide) {
   return wide ? accumulator_bytes(config, type) : bytes_of(type);
 }
 
@@ -166,7 +165,8 @@ class pass_emitter {
     gradients_ = plan_gradient_slots(layout, training);
     result_.tokens = tokens_of(program, pass.train);
     end_point_ = static_cast<std::int32_t>(result_.tokens.size()) + 1;
-    for (auto& interval : parameters_.intervals) {  // an evaluation pass ends after the forward phase
+    for (auto& interval :
+         parameters_.intervals) {  // an evaluation pass ends after the forward phase
       if (interval.open < end_point_ && interval.close >= end_point_) {
         interval.close = last_close(interval.unit);
       }
@@ -256,8 +256,8 @@ class pass_emitter {
   constexpr void visit(std::int32_t i) {
     auto const& token = result_.tokens[static_cast<std::size_t>(i)];
     auto const p = parameters_.interval_of_token[static_cast<std::size_t>(i)];
-    auto const g = pass_.train ? gradients_.interval_of_token[static_cast<std::size_t>(i)]
-                               : std::int32_t{-1};
+    auto const g =
+        pass_.train ? gradients_.interval_of_token[static_cast<std::size_t>(i)] : std::int32_t{-1};
     auto const point = i + 1;
     auto op = make(token.open ? operation_kind::acquire : operation_kind::release, token.unit);
     slot_interval const* parameter_interval = nullptr;
@@ -381,8 +381,7 @@ class pass_emitter {
 
 /// The operations of the step: norm, agreement, and the update of each trained unit in the order in
 /// which the next forward pass will want them. One point.
-[[nodiscard]] constexpr segment emit_step(model_plan_layout const& layout,
-                                          program const& program) {
+[[nodiscard]] constexpr segment emit_step(model_plan_layout const& layout, program const& program) {
   segment result;
   result.starts.push_back(0);
   std::vector<char> seen(layout.units.size(), char{0});

@@ -7,16 +7,16 @@
 
 namespace zero {
 
-/// A stretch of a pass during which one unit needs a slot: from the point that opens it to the point
-/// that closes it for good. Intervals are in the order of opening.
+/// A stretch of a pass during which one unit needs a slot: from the point that opens it to the
+/// point that closes it for good. Intervals are in the order of opening.
 struct slot_interval {
   std::int32_t unit = 0;
   std::int32_t open = 0;   ///< point of the pass
   std::int32_t close = 0;  ///< point of the pass, after `open`
   std::int64_t bytes = 0;
-  std::int32_t slot = -1;      ///< assigned
-  std::int32_t next = -1;      ///< interval that takes the slot when this one closes
-  bool head = false;           ///< first holder of its slot
+  std::int32_t slot = -1;  ///< assigned
+  std::int32_t next = -1;  ///< interval that takes the slot when this one closes
+  bool head = false;       ///< first holder of its slot
 };
 
 namespace detail {
@@ -49,17 +49,18 @@ constexpr void link_tracks(std::vector<slot_track>& tracks, slot_interval* v, st
 
 }  // namespace detail
 
-/// Assigns intervals to slots, each slot as large as the largest unit it holds, and returns the slot
-/// sizes in bytes, largest first.
+/// Assigns intervals to slots, each slot as large as the largest unit it holds, and returns the
+/// slot sizes in bytes, largest first.
 ///
 /// An interval reserves its slot from the opening of the `ahead`-th interval before it, so that its
 /// gather (issued when the slot's previous holder closes) runs at least `ahead` visits early; with
 /// `ahead` 0 it reserves the slot for its own visit only. Units are placed in size classes, larger
-/// ones first: a large unit shares slots with other large ones, and small units use the gaps of large
-/// slots before they get slots of their own, so that one large unit does not inflate the ring of
-/// the others. (Greedy placement by size is the usual heuristic for shared buffers of known lifetime.)
-/// Linear in the intervals for a bounded number of classes and slots. Written with plain pointers,
-/// since a call an element costs more than the work under clang's limit of constant-expression steps.
+/// ones first: a large unit shares slots with other large ones, and small units use the gaps of
+/// large slots before they get slots of their own, so that one large unit does not inflate the ring
+/// of the others. (Greedy placement by size is the usual heuristic for shared buffers of known
+/// lifetime.) Linear in the intervals for a bounded number of classes and slots. Written with plain
+/// pointers, since a call an element costs more than the work under clang's limit of
+/// constant-expression steps.
 constexpr std::vector<std::int64_t> assign_slots(std::vector<slot_interval>& intervals, int ahead) {
   auto const n = static_cast<std::int32_t>(intervals.size());
   auto* const v = intervals.data();
@@ -113,8 +114,8 @@ constexpr std::vector<std::int64_t> assign_slots(std::vector<slot_interval>& int
   std::vector<std::int32_t> position(tracks.size(), 0);  // of each track, largest first
   for (std::size_t t = 0; t < tracks.size(); ++t) {
     for (std::size_t o = 0; o < tracks.size(); ++o) {
-      bool const before = tracks[o].bytes > tracks[t].bytes ||
-                          (tracks[o].bytes == tracks[t].bytes && o < t);
+      bool const before =
+          tracks[o].bytes > tracks[t].bytes || (tracks[o].bytes == tracks[t].bytes && o < t);
       position[t] += before ? 1 : 0;
     }
     sizes[static_cast<std::size_t>(position[t])] = tracks[t].bytes;

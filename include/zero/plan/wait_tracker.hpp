@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/queue.hpp>
+#include <zero/plan/operation.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
-
-#include <zero/core/queue.hpp>
-#include <zero/plan/operation.hpp>
 
 namespace zero {
 
@@ -21,6 +21,7 @@ struct resource_index {
   [[nodiscard]] constexpr std::int32_t resources() const {
     return 2 * units + parameter_slots + gradient_slots + 4;
   }
+
   /// Events of the plan: one for each resource and queue.
   [[nodiscard]] constexpr std::int32_t events() const { return resources() * queue_count; }
 
@@ -46,10 +47,10 @@ struct resource_index {
 };
 
 /// Derives waits and records from the accesses of operations, in issue order, and drops waits that
-/// earlier waits imply. The executor asks it before and after each operation; the race checker replays
-/// with the same object. Host bookkeeping only: a vector clock a queue, and for each resource and queue
-/// the clock of its latest record. A wait takes the latest record at the time of the wait, which is
-/// CUDA's rule for events and lets waits cross segments.
+/// earlier waits imply. The executor asks it before and after each operation; the race checker
+/// replays with the same object. Host bookkeeping only: a vector clock a queue, and for each
+/// resource and queue the clock of its latest record. A wait takes the latest record at the time of
+/// the wait, which is CUDA's rule for events and lets waits cross segments.
 class wait_tracker {
  public:
   using clock = std::array<std::int64_t, queue_count>;
@@ -60,31 +61,40 @@ class wait_tracker {
 
   [[nodiscard]] constexpr resource_index const& index() const { return index_; }
 
-  /// Calls `wait(access, source, event)` for each wait that operation `op` on queue `q` needs and that
-  /// is not implied; the wait is taken as done unless the call returns false (a mutant drops it).
+  /// Calls `wait(access, source, event)` for each wait that operation `op` on queue `q` needs and
+  /// that neither earlier waits nor the operation's other waits imply; the wait is taken as done
+  /// unless the call returns false (a mutant drops it).
   template <class Wait>
   constexpr void before(operation const& op, queue q, Wait&& wait) {
     if (op.kind == operation_kind::release) {
       return;  // a release only signals: its visit has waited in acquire
     }
+    auto& now = now_[static_cast<std::size_t>(q)];
+    std::array<candidate, 4 * (queue_count - 1)> needed{};
+    std::size_t count = 0;
     for (auto const& a : accesses_of(op)) {
       for (int s = 0; s < queue_count; ++s) {
-        auto const source = static_cast<std::size_t>(s);
-        if (s == static_cast<int>(q)) {
-          continue;
-        }
         auto const event = index_.of(a) * queue_count + s;
         auto const& r = records_[static_cast<std::size_t>(event)];
-        auto const needed = a.write ? r.any : r.write;
-        auto& now = now_[static_cast<std::size_t>(q)];
-        if (needed <= now[source]) {
-          continue;
+        auto const tick = a.write ? r.any : r.write;
+        if (s != static_cast<int>(q) && tick > now[static_cast<std::size_t>(s)]) {
+          needed[count++] = {a, s, event, tick, false};
         }
-        if (!wait(a, static_cast<queue>(s), event)) {
-          continue;
-        }
-        for (std::size_t i = 0; i < queue_count; ++i) {
-          now[i] = std::max(now[i], r.at[i]);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count && !needed[i].implied; ++j) {
+        auto const& by = records_[static_cast<std::size_t>(needed[j].event)].at;
+        needed[i].implied = i != j && !needed[j].implied &&
+                            by[static_cast<std::size_t>(needed[i].source)] >= needed[i].tick;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const& n = needed[i];
+      if (!n.implied && wait(n.what, static_cast<queue>(n.source), n.event)) {
+        auto const& at = records_[static_cast<std::size_t>(n.event)].at;
+        for (std::size_t k = 0; k < queue_count; ++k) {
+          now[k] = std::max(now[k], at[k]);
         }
       }
     }
@@ -129,6 +139,14 @@ class wait_tracker {
     std::int64_t write = 0;  ///< tick of the latest recorded write
     std::int64_t any = 0;    ///< tick of the latest record
     clock at{};              ///< what the queue knew at the latest record
+  };
+
+  struct candidate {
+    access what{};
+    int source = 0;
+    std::int32_t event = 0;
+    std::int64_t tick = 0;
+    bool implied = false;
   };
 
   resource_index index_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include <zero/core/traffic.hpp>
 #include <zero/plan/plan.hpp>
+
+#include <cstdint>
 
 namespace zero {
 
@@ -48,7 +48,9 @@ constexpr void add_operation(traffic& t, execution_plan const& plan, operation c
     case operation_kind::gather_sums:
       for_ranges([&](unit_range const& r) {
         if (!r.frozen) {
-          add_wire(t, collective::all_gather, 1,
+          add_wire(t,
+                   collective::all_gather,
+                   1,
                    others * r.shard * accumulator_bytes(plan.config, r.type));
         }
       });
@@ -62,7 +64,9 @@ constexpr void add_operation(traffic& t, execution_plan const& plan, operation c
     case operation_kind::reduce_scatter:
       for_ranges([&](unit_range const& r) {
         if (!r.frozen) {
-          add_wire(t, collective::reduce_scatter, 1,
+          add_wire(t,
+                   collective::reduce_scatter,
+                   1,
                    others * r.shard * wire_bytes(plan.config, r.type, op.has(flag_wide)));
         }
       });
@@ -77,8 +81,8 @@ constexpr void add_operation(traffic& t, execution_plan const& plan, operation c
 
 }  // namespace detail
 
-/// Collectives and bytes that one rank sends when it runs `s`, by the printed schedule. Compare with
-/// the communicator's own counters.
+/// Collectives and bytes that one rank sends when it runs `s`, by the printed schedule. Compare
+/// with the communicator's own counters.
 [[nodiscard]] constexpr traffic wire_of(execution_plan const& plan, segment const& s) {
   traffic t;
   for (auto const& op : s.operations) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/plan/plan.hpp>
+
+#include "random_plan.hpp"
+
+#include <zero/core/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace {
+
+/// 256 layers of six tensors between an embedding and a head: within the compilers' default limits.
+constexpr zero::execution_plan deep_plan(int world, int stage) {
+  std::vector<zero::parameter> parameters;
+  parameters.reserve(256 * 6 + 2);
+  zero::program program;
+  program.forward.reserve(2 * 258);
+  program.backward.reserve(2 * 258);
+  for (std::int32_t u = 0; u < 258; ++u) {
+    bool const block = u > 0 && u < 257;
+    for (int i = 0; i < (block ? 6 : 1); ++i) {
+      zero::parameter p;
+      p.elements = block ? 1024 * 1024 : 4 * 1024 * 1024;
+      p.type = zero::dtype::bf16;
+      p.unit = u;
+      parameters.push_back(p);
+    }
+    program.forward.push_back({u, zero::phase::forward, true});
+    program.forward.push_back({u, zero::phase::forward, false});
+  }
+  for (std::int32_t u = 258; u-- > 0;) {
+    program.backward.push_back({u, zero::phase::backward, true});
+    program.backward.push_back({u, zero::phase::backward, false});
+  }
+  zero::plan_config config;
+  config.world = world;
+  config.stage = stage;
+  return zero::make_memory_plan(static_cast<std::vector<zero::parameter>&&>(parameters),
+                                258,
+                                static_cast<zero::program&&>(program),
+                                config);
+}
+
+constexpr std::int64_t psi = std::int64_t{256} * 6 * 1024 * 1024 + 2 * 4 * 1024 * 1024;
+
+static_assert(deep_plan(8, 3).pools.bytes[0] == 2 * psi / 8);
+static_assert(deep_plan(8, 1).pools.bytes[2] == 12 * psi / 8);
+
+TEST_CASE("a plan is the same every time it is made") {
+  std::mt19937 random(61);
+  for (int round = 0; round < 50; ++round) {
+    auto const c = zero::test::draw_case(random);
+    auto const a = c.plan();
+    auto const b = c.plan();
+    CHECK(a.pools.bytes == b.pools.bytes);
+    REQUIRE(a.passes.size() == b.passes.size());
+    for (std::size_t i = 0; i < a.passes.size(); ++i) {
+      CHECK(a.passes[i].operations == b.passes[i].operations);
+    }
+    CHECK(a.step.operations == b.step.operations);
+  }
+}
+
+TEST_CASE("settings out of range are refused with a sentence that names them") {
+  auto refused = [](zero::plan_config const& config, char const* sentence) {
+    zero::test::random_case c;
+    c.units = 1;
+    c.config = config;
+    zero::test::visit(c.program.forward, zero::phase::forward, 0);
+    zero::test::visit(c.program.backward, zero::phase::backward, 0);
+    CHECK_THROWS_WITH_AS(static_cast<void>(c.plan()), sentence, zero::logic_error);
+  };
+  refused({.world = 0}, "zero::plan: the number of ranks must be at least 1");
+  refused({.stage = 4}, "zero::plan: the stage must be 0, 1, 2 or 3");
+  refused({.prefetch_units = -1}, "zero::plan: prefetch_units must not be negative");
+  refused({.piece_bytes = 0}, "zero::plan: piece_bytes must be positive");
+  refused({.residency_bytes = -1}, "zero::plan: residency_bytes must not be negative");
+}
+
+TEST_CASE("a parameter of more than 2^31 elements is planned in 64 bits") {
+  zero::test::random_case c;
+  c.units = 1;
+  zero::parameter p;
+  p.elements = (std::int64_t{1} << 33) + 5;
+  p.type = zero::dtype::bf16;
+  c.parameters.push_back(p);
+  zero::test::visit(c.program.forward, zero::phase::forward, 0);
+  zero::test::visit(c.program.backward, zero::phase::backward, 0);
+  c.config.world = 3;
+  c.config.stage = 3;
+  auto const plan = c.plan();
+  auto const& range = plan.layout.ranges.front();
+  CHECK(range.payload == p.elements);
+  CHECK(range.shard * 3 >= p.elements);
+  CHECK(range.shard * 3 - p.elements < 3 * 256);
+  CHECK(plan.pools.bytes[static_cast<std::size_t>(zero::pool::optimizer)] == 12 * range.shard);
+}
+
+}  // namespace
