@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     if (!chosen.help) {
       (void)train_gpt::corpus::read(chosen.data, chosen.shape.context);
     }
-    if (names) {
+    if (names && !chosen.help) {
       for (int const stage : train_gpt::stages_of(chosen)) {
         std::printf("%s\n", train_gpt::variant_name(chosen, stage).c_str());
       }
