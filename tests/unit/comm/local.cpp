@@ -461,15 +461,16 @@ TEST_CASE("a failure reaches the duplicates of a world, and not the other way ro
     SUBCASE("and leaves while it is awaited") {
       sleep = 20ms;
     }
-    auto const errors = errors_in(Local::world(2), [sleep](local_communicator comm) {
-      if (comm.rank() == 0) {
-        std::this_thread::sleep_for(sleep);
-        return;
-      }
-      std::this_thread::sleep_for(20ms - sleep);
-      local_communicator second = comm.duplicate();
-      meet(second, tag(1, 0));
-    });
+    auto const errors =
+        errors_in(Local::world(2, {.stall_limit = 5s}), [sleep](local_communicator comm) {
+          if (comm.rank() == 0) {
+            std::this_thread::sleep_for(sleep);
+            return;
+          }
+          std::this_thread::sleep_for(20ms - sleep);
+          local_communicator second = comm.duplicate();
+          meet(second, tag(1, 0));
+        });
     CHECK_MESSAGE(contains(errors[1], "rank 0 left before its first collective"), errors[1]);
   }
 }

@@ -209,6 +209,20 @@ TEST_CASE("a failure frees those who wait for a queue that is stuck outside of t
   CHECK_THROWS_WITH(device.check(), "the original");
 }
 
+TEST_CASE("a wait on compute ends with a failure even while the awaited body still runs") {
+  std::atomic<bool> released{false};
+  host_device device(1);
+  device.enqueue(queue::comm, [&](host_stream) { wait_for(released); });
+  device.record(queue::comm, 0);
+  device.enqueue(queue::reduce, [](host_stream) {
+    std::this_thread::sleep_for(10ms);
+    throw std::runtime_error("elsewhere");
+  });
+  device.wait(queue::compute, 0);
+  released = true;
+  CHECK_THROWS_WITH(device.check(), "elsewhere");
+}
+
 TEST_CASE("bodies that are still queued run before the device ends") {
   std::atomic<int> ran{0};
   {
