@@ -101,8 +101,8 @@ ZERO_HOST_DEVICE inline std::uint64_t hash(buffers const& b, std::int64_t i) {
 
 template <class O>
 ZERO_HOST_DEVICE ZERO_EXACT inline void update(buffers const& b,
-                                        std::int64_t i,
-                                        typename O::scalars const& scalars) {
+                                               std::int64_t i,
+                                               typename O::scalars const& scalars) {
   float m[2] = {b.m[0][i], b.m[1][i]};
   float w = b.w[i];
   if constexpr (O::moments == 0) {

@@ -52,6 +52,7 @@ class Tensor : public detail::tensor_base {
   static_assert(detail::check_extents<Extents...>::value);
 
  public:
+  /// The element type.
   using value_type = T;
 
   /// Whether the shape is part of the type.
