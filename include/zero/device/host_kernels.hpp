@@ -206,19 +206,22 @@ struct host_kernels {
   }
 
  private:
+  // Scalars and pointers are copied first: no store to an array can change them then.
   template <class O, class P, class A>
-  ZERO_EXACT static void update_range(update_arguments<P, A> const& arguments,
-                                      update_segment const& segment,
-                                      float coefficient,
-                                      typename O::scalars const& scalars) noexcept {
+  ZERO_EXACT static void update_range(update_arguments<P, A> const arguments,
+                                      update_segment const segment,
+                                      float const coefficient,
+                                      typename O::scalars const scalars) noexcept {
+    float* const master = [&] {
+      if constexpr (std::is_same_v<P, float>) {
+        return arguments.parameter;
+      } else {
+        return arguments.master;
+      }
+    }();
     for (std::int64_t i = segment.begin; i < segment.end; ++i) {
       float const gradient = mul(to_float(arguments.gradient[i]), coefficient);
-      float weight = 0;
-      if constexpr (std::is_same_v<P, float>) {
-        weight = arguments.parameter[i];
-      } else {
-        weight = arguments.master[i];
-      }
+      float weight = master[i];
       if constexpr (O::moments == 0) {
         O::update(weight, gradient, nullptr, scalars);
       } else {
@@ -231,10 +234,10 @@ struct host_kernels {
           arguments.moments[m][i] = moments[m];
         }
       }
+      master[i] = weight;
       if constexpr (!std::is_same_v<P, float>) {
-        arguments.master[i] = weight;
+        arguments.parameter[i] = from_float<P>(weight);
       }
-      arguments.parameter[i] = from_float<P>(weight);
     }
   }
 };
