@@ -32,7 +32,7 @@ inline void tune(zero::AdamW::options& o) {
   o.weight_decay = 0.1;
 }
 
-inline void tune(zero::SGD::options& o) {
+inline void tune(zero::Sgd::options& o) {
   o.momentum = 0.9;
 }
 

@@ -54,8 +54,9 @@ template <class Kind>
 struct Reduction;
 
 struct AdamW;
-struct SGD;
-struct PlainSGD;
+struct Sgd;
+struct PlainSgd;
+struct PlainSgd;
 struct Lion;
 
 struct Local;

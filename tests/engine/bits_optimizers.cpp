@@ -21,8 +21,8 @@ model const zoo = zero::test::zoo::make<zero::bf16>();
 
 TEST_CASE_TEMPLATE("all stages give the same bits under",
                    optimizer,
-                   zero::SGD,
-                   zero::PlainSGD,
+                   zero::Sgd,
+                   zero::PlainSgd,
                    zero::Lion,
                    zero::test::HalfStep) {
   for (int const ranks : {1, 3, 4, 7}) {
@@ -32,7 +32,7 @@ TEST_CASE_TEMPLATE("all stages give the same bits under",
 
 TEST_CASE_TEMPLATE("a skipped step leaves no trace under",
                    optimizer,
-                   zero::SGD,
+                   zero::Sgd,
                    zero::test::HalfStep) {
   zero::laws::skipped_step_leaves_no_trace<platform, model, optimizer>(zoo, 2);
 }

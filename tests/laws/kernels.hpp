@@ -594,12 +594,12 @@ void kernel_laws(Memory& memory) {
   squares_law<Kernels, fp16>(memory);
   nonfinite_law<Kernels>(memory);
   reduce_partials_law<Kernels>(memory);
-  update_law<Kernels, PlainSGD, bf16, float>(memory);
-  update_law<Kernels, SGD, bf16, float>(memory);
+  update_law<Kernels, PlainSgd, bf16, float>(memory);
+  update_law<Kernels, Sgd, bf16, float>(memory);
   update_law<Kernels, Lion, float, float>(memory);
   adamw_formula_law<Kernels>(memory);
   decide_law<Kernels, AdamW>(memory);
-  decide_law<Kernels, PlainSGD>(memory);
+  decide_law<Kernels, PlainSgd>(memory);
   cast_law<Kernels, float>(memory);
   cast_law<Kernels, bf16>(memory);
   cast_law<Kernels, fp16>(memory);

@@ -54,8 +54,8 @@ std::uint64_t optimizer() {
 }  // namespace
 
 int main() {
-  std::uint64_t const sum = 3 * optimizer<zero::AdamW>() + 5 * optimizer<zero::SGD>() +
-                            7 * optimizer<zero::PlainSGD>() + 11 * optimizer<zero::Lion>() +
+  std::uint64_t const sum = 3 * optimizer<zero::AdamW>() + 5 * optimizer<zero::Sgd>() +
+                            7 * optimizer<zero::PlainSgd>() + 11 * optimizer<zero::Lion>() +
                             13 * optimizer<flags::plain_user>() + 17 * sum_all(flags::primitives) +
                             19 * sum_all(flags::norm) + 23 * sum_all(flags::decision);
   std::printf("%016llx\n", static_cast<unsigned long long>(sum));

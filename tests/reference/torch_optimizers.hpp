@@ -27,7 +27,7 @@ struct sgd_row {
 };
 
 struct sgd_case {
-  SGD::options options;
+  Sgd::options options;
   std::int64_t step;  // 1 is the first
   sgd_row rows[8];
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/random.hpp>
 #include <zero/detail/control_block.hpp>
@@ -125,6 +126,9 @@ struct engine_setup {
       typename types::communicator communicator,
       engine_options<Optimizer> const& options,
       DeviceArguments&&... device) {
+    expects(arithmetic_is_exact(),
+            "zero::ZeroEngine: this build contracts a * b + c, which changes results; compile with "
+            "-ffp-contract=off");
     expects(options.clip_norm >= 0, "zero::ZeroEngine: clip_norm must not be negative; 0 is off");
     if constexpr (Precision::loss_scaling) {
       check(options.loss_scale);

@@ -56,7 +56,7 @@ using moment_array = typename detail::moment_array_of<N>::type;
 /// host and devices give the same bits and shard borders do not matter. A gradient is always
 /// finite: a step that has another is skipped before `update` is called.
 ///
-/// Models: AdamW, SGD, PlainSGD, Lion. Law test: tests/laws/optimizer.hpp.
+/// Models: AdamW, Sgd, PlainSgd, Lion. Law test: tests/laws/optimizer.hpp.
 template <class O>
 concept optimizer = policy_of<O, optimizer_category> && std::is_aggregate_v<typename O::options> &&
                     std::is_default_constructible_v<typename O::options> &&

@@ -11,13 +11,13 @@
 namespace zero {
 
 /// Stochastic gradient descent with momentum, as torch.optim.SGD: weight decay is coupled, it joins
-/// the gradient. One moment: 8 bytes of state an element with the FP32 master. `PlainSGD` is the
+/// the gradient. One moment: 8 bytes of state an element with the FP32 master. `PlainSgd` is the
 /// one without momentum.
 ///
 ///     d = g + weight_decay w
 ///     m = momentum m + (1 - dampening) d      (first step: m = d)
 ///     w = w - lr m                            (nesterov: w = w - lr (d + momentum m))
-struct SGD {
+struct Sgd {
   using policy_category = optimizer_category;
 
   /// Numbers kept for each element: the momentum.
@@ -76,11 +76,11 @@ struct SGD {
   }
 };
 
-static_assert(optimizer<SGD>);
+static_assert(optimizer<Sgd>);
 
 /// Stochastic gradient descent without momentum, as torch.optim.SGD: w = w - lr (g + weight_decay
 /// w). No moment: 4 bytes of state an element, the FP32 master; none for FP32 parameters.
-struct PlainSGD {
+struct PlainSgd {
   using policy_category = optimizer_category;
 
   /// Numbers kept for each element: none.
@@ -124,6 +124,6 @@ struct PlainSGD {
   }
 };
 
-static_assert(optimizer<PlainSGD>);
+static_assert(optimizer<PlainSgd>);
 
 }  // namespace zero

@@ -105,7 +105,7 @@ struct require_element_wise {
   static_assert(
       !policy_of<P, optimizer_category> || updates_elements<P>,
       "zero::ZeroEngine: this optimizer does not update element by element; optimizers that "
-      "need whole matrices are not supported, use AdamW, SGD or Lion, or an optimizer with "
+      "need whole matrices are not supported, use AdamW, Sgd or Lion, or an optimizer with "
       "moments, options, scalars, prepare and update.");
 };
 

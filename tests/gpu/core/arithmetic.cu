@@ -96,8 +96,8 @@ TEST_CASE_TEMPLATE(
 TEST_CASE_TEMPLATE("each optimizer gives the same bits on host and GPU",
                    O,
                    zero::AdamW,
-                   zero::SGD,
-                   zero::PlainSGD,
+                   zero::Sgd,
+                   zero::PlainSgd,
                    zero::Lion,
                    flags::plain_user) {
   memory const device;

@@ -105,7 +105,7 @@ TEST_CASE("a step that is skipped touches neither parameters nor moments") {
 }
 
 TEST_CASE("groups differ in learning rate and decay alone") {
-  auto const state = zero::laws::decided_state<zero::PlainSGD>(true, 2);
+  auto const state = zero::laws::decided_state<zero::PlainSgd>(true, 2);
   std::vector<float> const gradient = {1.0F, 1.0F};
   std::vector<float> parameter = {0.0F, 0.0F};
   std::vector<zero::update_segment> const segments = {
@@ -117,7 +117,7 @@ TEST_CASE("groups differ in learning rate and decay alone") {
   arguments.n = 2;
   arguments.segments = segments.data();
   arguments.segment_count = 2;
-  host_kernels::update<zero::PlainSGD>({}, arguments, &state);
+  host_kernels::update<zero::PlainSgd>({}, arguments, &state);
   CHECK(parameter[0] < 0.0F);
   CHECK(parameter[1] == 2 * parameter[0]);  // lr_scale is 1 and 2
 }

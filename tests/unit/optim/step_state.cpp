@@ -269,8 +269,8 @@ TEST_CASE("each group has its own learning rate and weight decay, and the next s
 }
 
 TEST_CASE("optimizers without moments decide alike") {
-  zero::step_config<zero::PlainSGD> const config;
-  zero::step_state<zero::PlainSGD> state = zero::initial_state(config);
+  zero::step_config<zero::PlainSgd> const config;
+  zero::step_state<zero::PlainSgd> state = zero::initial_state(config);
   zero::rank_record const record{4};
   zero::decide(state, &record, 1, {.lr = 0.5}, config);
   CHECK(state.last.norm == 2);

@@ -62,8 +62,8 @@ constexpr std::array<std::string_view, 20> expected = {
     "..........xx........",  // Reduction<Ordered>
     "..........xx........",  // Reduction<Native>
     "............xxxx....",  // AdamW
-    "............xxxx....",  // SGD
-    "............xxxx....",  // PlainSGD
+    "............xxxx....",  // Sgd
+    "............xxxx....",  // PlainSgd
     "............xxxx....",  // Lion
     "................xx..",  // Local
     "................xxx.",  // Nccl
@@ -106,8 +106,8 @@ using policies = table<zero::Stage<0>,
                        zero::Reduction<zero::Ordered>,
                        zero::Reduction<zero::Native>,
                        zero::AdamW,
-                       zero::SGD,
-                       zero::PlainSGD,
+                       zero::Sgd,
+                       zero::PlainSgd,
                        zero::Lion,
                        zero::Local,
                        zero::Nccl,

@@ -179,9 +179,9 @@ TEST_CASE("any policy of a full set may come first, last or between") {
 
 TEST_CASE("a list of policies can be asked about without an error") {
   CHECK(zero::valid_policies<>);
-  CHECK(zero::valid_policies<Stage<3>, zero::SGD, Precision<zero::FP32>>);
+  CHECK(zero::valid_policies<Stage<3>, zero::Sgd, Precision<zero::FP32>>);
   CHECK_FALSE(zero::valid_policies<Stage<3>, Stage<3>>);
-  CHECK_FALSE(zero::valid_policies<zero::SGD, zero::AdamW>);
+  CHECK_FALSE(zero::valid_policies<zero::Sgd, zero::AdamW>);
   CHECK_FALSE(zero::valid_policies<Model>);
   CHECK_FALSE(zero::valid_policies<int>);
   CHECK_FALSE(zero::valid_policies<Stage<3> const>);

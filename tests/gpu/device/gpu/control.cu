@@ -100,7 +100,7 @@ void compare(int ranks, step_config<O> const& config, int steps) {
 }  // namespace
 
 TEST_CASE_TEMPLATE(
-    "a decision on the GPU has the bits of the host", O, AdamW, SGD, PlainSGD, Lion) {
+    "a decision on the GPU has the bits of the host", O, AdamW, Sgd, PlainSgd, Lion) {
   step_config<O> config;
   config.group_count = max_groups;
   for (int g = 0; g < max_groups; ++g) {

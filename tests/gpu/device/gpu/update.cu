@@ -139,7 +139,7 @@ void compare_all() {
 }  // namespace
 
 TEST_CASE_TEMPLATE(
-    "the fused update on the GPU has the bits of the host", O, AdamW, SGD, PlainSGD, Lion) {
+    "the fused update on the GPU has the bits of the host", O, AdamW, Sgd, PlainSgd, Lion) {
   SUBCASE("bf16 parameters, FP32 gradients") {
     compare_all<O, bf16, float>();
   }
