@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/local_gpu.cuh>
+
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
 #include "tests/support/gpu_rank.hpp"
@@ -6,7 +8,6 @@
 #include "tests/support/wild.hpp"
 
 #include <zero/comm/local.hpp>
-#include <zero/comm/local_gpu.cuh>
 #include <zero/device/gpu/graph.hpp>
 
 #include <doctest/doctest.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl.hpp>
+
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/rank_threads.hpp"
 
-#include <zero/comm/nccl.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/device/gpu/cuda.hpp>
 #include <zero/device/host.hpp>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl_communicator.hpp>
+
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
 #include "tests/support/gpu_rank.hpp"
@@ -6,7 +8,6 @@
 #include "tests/support/rank_threads.hpp"
 
 #include <zero/comm/nccl.hpp>
-#include <zero/comm/nccl_communicator.hpp>
 #include <zero/comm/nccl_memory.hpp>
 #include <zero/device/gpu/graph.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/rank_threads.hpp"
-
 #include <zero/comm/nccl_error.hpp>
+
+#include "tests/support/rank_threads.hpp"
 
 #include <doctest/doctest.h>
 

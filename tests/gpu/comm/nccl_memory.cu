@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/comm/nccl_memory.hpp>
+
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/memory.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/detail/rank_sum.cuh>
+
 #include "tests/support/wild.hpp"
 
-#include <zero/comm/detail/rank_sum.cuh>
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/memory.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl/detail/connect.hpp>
+
 #include "tests/support/lone_nccl.hpp"
 #include "tests/support/rank_threads.hpp"
-
-#include <zero/comm/nccl/detail/connect.hpp>
 
 #include <doctest/doctest.h>
 

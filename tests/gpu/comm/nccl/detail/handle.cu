@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/lone_nccl.hpp"
-
 #include <zero/comm/nccl/detail/handle.hpp>
+
+#include "tests/support/lone_nccl.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl/detail/link.hpp>
+
 #include "tests/support/lone_nccl.hpp"
 #include "tests/support/rank_threads.hpp"
 
-#include <zero/comm/nccl/detail/link.hpp>
 #include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl/detail/registry.hpp>
+
 #include "tests/support/lone_nccl.hpp"
 
-#include <zero/comm/nccl/detail/registry.hpp>
 #include <zero/comm/nccl_memory.hpp>
 #include <zero/device/gpu/memory.hpp>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl/detail/watchdog.hpp>
+
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/support/lone_nccl.hpp"
 #include "tests/support/rank_threads.hpp"
 
-#include <zero/comm/nccl/detail/watchdog.hpp>
 #include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>
