@@ -1,63 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/comm/local_gpu.cuh>
 
-#include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
 #include "tests/support/gpu_rank.hpp"
-#include "tests/support/rank_threads.hpp"
-#include "tests/support/wild.hpp"
 
-#include <zero/comm/local.hpp>
-#include <zero/device/gpu/graph.hpp>
+#include <zero/device/gpu/device_guard.hpp>
+#include <zero/device/gpu/error.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cuda_runtime.h>
+
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using zero::collective_tag;
 using zero::local_gpu_communicator;
 using zero::local_gpu_world;
-using zero::test::contains;
 
-using rank_on_gpu = zero::test::gpu_rank<local_gpu_communicator>;
-
-static_assert(zero::communicator<local_gpu_communicator>);
 static_assert(std::is_same_v<zero::Local::communicator<zero::Cuda>, local_gpu_communicator>);
-static_assert(std::is_nothrow_move_constructible_v<local_gpu_communicator>);
-static_assert(std::is_nothrow_move_assignable_v<local_gpu_communicator>);
-static_assert(!std::is_copy_constructible_v<local_gpu_communicator>);
 
 namespace {
-
-collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
-  return {.sequence = sequence,
-          .step = step,
-          .unit = 3,
-          .operation_name = "gather",
-          .unit_name = "blocks.3"};
-}
-
-/// Runs `body(rank_on_gpu&)` on each rank of a world on one device.
-template <class Body>
-void on_ranks(int ranks, Body body, zero::local_gpu_options options = {}) {
-  local_gpu_world::run(
-      ranks,
-      [&](local_gpu_communicator comm) {
-        rank_on_gpu rank(std::move(comm));
-        body(rank);
-      },
-      std::move(options));
-}
 
 std::vector<int> all_devices() {
   int count = 0;
@@ -69,199 +36,56 @@ std::vector<int> all_devices() {
   return devices;
 }
 
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (std::exception const& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
-
-TEST_CASE("the laws of communicators hold for local ranks that share a GPU") {
-  for (int const ranks : {1, 2, 3, 5}) {
-    CAPTURE(ranks);
-    on_ranks(ranks, [](rank_on_gpu& rank) { zero::laws::communicator_laws(rank); });
-  }
-}
 
 TEST_CASE("the laws of communicators hold for local ranks on all GPUs of the machine") {
   auto const devices = all_devices();
   int const ranks = static_cast<int>(devices.size()) + 1;  // two of them share a device
-  on_ranks(
-      ranks, [](rank_on_gpu& rank) { zero::laws::communicator_laws(rank); }, {.devices = devices});
+  local_gpu_world::run(ranks,
+                       [](local_gpu_communicator comm) {
+                         zero::test::gpu_rank rank(std::move(comm));
+                         zero::laws::communicator_laws(rank);
+                       },
+                       {.devices = devices});
 }
 
-TEST_CASE_TEMPLATE(
-    "sums on the GPU have the bits of sums on the host", W, float, zero::bf16, zero::fp16) {
-  std::int64_t const shard = 5003;
-  int const ranks = 3;
-  for (double const prescale : {1.0, 1.0 / 3.0}) {
-    std::vector<std::vector<W>> scattered(ranks);
-    std::vector<std::vector<W>> reduced(ranks);
-    zero::Local::run(ranks, [&](zero::local_communicator comm) {
-      auto const r = static_cast<std::size_t>(comm.rank());
-      scattered[r] = reduced[r] = zero::laws::contribution<W>(comm.rank(), shard * ranks, false, 9);
-      comm.reduce_scatter({}, tag(1), scattered[r].data(), shard, zero::dtype_of<W>, prescale);
-      comm.all_reduce({}, tag(2), reduced[r].data(), shard * ranks, zero::dtype_of<W>);
-    });
-    std::atomic<std::size_t> differing{0};
-    on_ranks(ranks, [&](rank_on_gpu& rank) {
-      auto const r = static_cast<std::size_t>(rank.comm().rank());
-      auto const mine = zero::laws::contribution<W>(rank.comm().rank(), shard * ranks, false, 9);
-      W* const a = rank.upload(mine);
-      W* const b = rank.upload(mine);
-      rank.comm().reduce_scatter(rank.stream(), tag(1), a, shard, zero::dtype_of<W>, prescale);
-      rank.comm().all_reduce(rank.stream(), tag(2), b, shard * ranks, zero::dtype_of<W>);
-      auto const own = static_cast<std::int64_t>(r) * shard;
-      auto const got = rank.download(a + own, shard);
-      std::vector<W> const expected(scattered[r].begin() + own, scattered[r].begin() + own + shard);
-      differing += zero::test::differences(got, expected);
-      differing += zero::test::differences(rank.download(b, shard * ranks), reduced[r]);
-    });
-    CHECK(differing == 0);
-  }
+TEST_CASE("ranks run with their device current") {
+  auto const devices = all_devices();
+  std::atomic<int> right{0};
+  local_gpu_world::run(3,
+                       [&](local_gpu_communicator comm) {
+                         int current = -1;
+                         zero::check_cuda(cudaGetDevice(&current), "cudaGetDevice");
+                         auto const dealt =
+                             devices[static_cast<std::size_t>(comm.rank()) % devices.size()];
+                         right += current == dealt && comm.device() == dealt ? 1 : 0;
+                       },
+                       {.devices = devices});
+  CHECK(right == 3);
 }
 
-TEST_CASE("a call returns before the device has done anything") {
-  std::atomic<int> early{0};
-  on_ranks(2, [&](rank_on_gpu& rank) {
-    std::vector<int> const mine(1, 40 + rank.comm().rank());
-    int* const send = rank.upload(mine);
-    int* const receive = rank.upload(std::vector<int>(2));
-    zero::test::spin(rank.stream(), 300);
-    for (std::uint64_t i = 1; i <= 20; ++i) {
-      rank.comm().all_gather(rank.stream(), tag(i), send, receive, sizeof(int));
-    }
-    early += cudaStreamQuery(rank.stream()) == cudaErrorNotReady ? 1 : 0;
-    CHECK((rank.download(receive, 2) == std::vector<int>{40, 41}));
-  });
-  CHECK(early == 2);
+TEST_CASE("the first original error of the ranks is thrown") {
+  CHECK_THROWS_AS(local_gpu_world::run(2,
+                                       [](local_gpu_communicator comm) {
+                                         if (comm.rank() == 1) {
+                                           throw std::runtime_error("mine");
+                                         }
+                                         comm.broadcast(nullptr, {}, nullptr, 0, 0);
+                                       }),
+                  std::runtime_error);
 }
 
-TEST_CASE("what a rank writes before and after a call reaches nobody at the wrong time") {
-  std::int64_t const n = 1 << 20;
-  on_ranks(3, [&](rank_on_gpu& rank) {
-    int const me = rank.comm().rank();
-    auto* const send = rank.upload(std::vector<unsigned char>(n, 0xEE));
-    auto* const receive = rank.upload(std::vector<unsigned char>(3 * n, 0xEE));
-    std::size_t wrong = 0;
-    for (int round = 0; round < 20; ++round) {
-      if (round % 3 == me) {
-        zero::test::spin(rank.stream(), 3);  // each rank is late now and then
-      }
-      auto const value = [&](int r) { return static_cast<unsigned char>(r * 20 + round); };
-      zero::check_cuda(cudaMemsetAsync(send, value(me), n, rank.stream()), "cudaMemsetAsync");
-      rank.comm().all_gather(
-          rank.stream(), tag(static_cast<std::uint64_t>(round) + 1), send, receive, n);
-      zero::check_cuda(cudaMemsetAsync(send, 0xEE, n, rank.stream()), "cudaMemsetAsync");
-      if (round % 5 == 4) {
-        auto const got = rank.download(receive, 3 * n);
-        for (int r = 0; r < 3; ++r) {
-          wrong += got[static_cast<std::size_t>(r * n)] == value(r) ? 0 : 1;
-          wrong += got[static_cast<std::size_t>((r + 1) * n - 1)] == value(r) ? 0 : 1;
-        }
-      }
-    }
-    CHECK(wrong == 0);
-  });
-}
-
-TEST_CASE("a rank that throws makes the others fail within a second, with rank, step, unit") {
-  auto const start = std::chrono::steady_clock::now();
-  std::string told;
-  auto const thrown = error_of([&] {
-    on_ranks(2, [&](rank_on_gpu& rank) {
-      if (rank.comm().rank() == 1) {
-        throw std::runtime_error("the user's own exception");
-      }
-      int* const buffer = rank.upload(std::vector<int>(2));
-      try {
-        rank.comm().all_gather(rank.stream(), tag(1), buffer, buffer, sizeof(int));
-      } catch (zero::peer_error const& error) {
-        told = error.what();
-        throw;
-      }
-    });
-  });
-  CHECK(std::chrono::steady_clock::now() - start < 2s);
-  CHECK(contains(thrown, "the user's own exception"));
-  CHECK(contains(told, "rank 1"));
-  CHECK(contains(told, "step 4"));
-  CHECK(contains(told, "blocks.3"));
-}
-
-TEST_CASE("a rank that does not come is named after the limit") {
-  auto const told = error_of([] {
-    on_ranks(2,
-             [](rank_on_gpu& rank) {
-               int* const buffer = rank.upload(std::vector<int>(2));
-               if (rank.comm().rank() == 0) {
-                 rank.comm().all_gather(rank.stream(), tag(1), buffer, buffer, sizeof(int));
-               } else {
-                 std::this_thread::sleep_for(1s);
-               }
-             },
-             {.stall_limit = 200ms});
-  });
-  CHECK(contains(told, "rank 1 did not come to gather 'blocks.3' of step 4 within 200 ms"));
-}
-
-TEST_CASE("ranks that come to different calls are told") {
-  auto const told = error_of([] {
-    on_ranks(2, [](rank_on_gpu& rank) {
-      int* const buffer = rank.upload(std::vector<int>(2));
-      rank.comm().all_gather(
-          rank.stream(), tag(1, 4 + rank.comm().rank()), buffer, buffer, sizeof(int));
-    });
-  });
-  CHECK(contains(told, "all ranks must make the same calls in the same order"));
-}
-
-TEST_CASE("a call of CUDA that fails makes all ranks fail") {
-  auto const told = error_of([] {
-    on_ranks(2, [](rank_on_gpu& rank) {
-      int* const buffer = rank.upload(std::vector<int>(2));
-      rank.comm().broadcast(
-          rank.stream(), tag(1), rank.comm().rank() == 1 ? nullptr : buffer, sizeof(int), 0);
-    });
-  });
-  CHECK(contains(told, "cudaMemcpyAsync"));
-}
-
-TEST_CASE("duplicates are worlds of their own") {
-  on_ranks(2, [](rank_on_gpu& rank) {
-    int* const send = rank.upload(std::vector<int>(1, rank.comm().rank()));
-    int* const receive = rank.upload(std::vector<int>(2));
-    auto other = rank.comm().duplicate();
-    other.all_gather(rank.stream(), tag(1), send, receive, sizeof(int));
-    rank.comm().all_gather(rank.stream(), tag(5), send, receive, sizeof(int));
-    CHECK((rank.download(receive, 2) == std::vector<int>{0, 1}));
-  });
-}
-
-TEST_CASE("a world of one can be captured") {
-  on_ranks(1, [](rank_on_gpu& rank) {
-    int* const send = rank.upload(std::vector<int>(1, 17));
-    int* const receive = rank.upload(std::vector<int>(1));
-    zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeThreadLocal),
-                     "cudaStreamBeginCapture");
-    rank.comm().all_gather(rank.stream(), tag(1), send, receive, sizeof(int));
-    rank.comm().all_reduce(rank.stream(), tag(2), receive, 1, zero::dtype::fp32);
-    cudaGraph_t captured = nullptr;
-    zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
-    zero::gpu::graph const graph(captured);
-    graph.launch(rank.stream());
-    CHECK((rank.download(receive, 1) == std::vector<int>{17}));
-  });
+TEST_CASE("each rank's communicator is given out once") {
+  local_gpu_world const world(2);
+  CHECK(world.size() == 2);
+  auto const first = world.communicator(1);
+  CHECK(first.rank() == 1);
+  CHECK_THROWS_AS(static_cast<void>(world.communicator(1)), zero::logic_error);
+  CHECK_THROWS_AS(static_cast<void>(world.communicator(2)), zero::logic_error);
 }
 
 TEST_CASE("the caller's current device stays") {
-  auto const devices = all_devices();
-  int const last = devices.back();
+  int const last = all_devices().back();
   local_gpu_world const world(1, {.devices = {last}});
   auto comm = world.communicator(0);
   int* buffer = nullptr;
@@ -270,7 +94,7 @@ TEST_CASE("the caller's current device stays") {
     zero::check_cuda(cudaMalloc(&buffer, sizeof(int)), "cudaMalloc");
   }
   zero::gpu::device_guard const guard(0);
-  comm.all_gather(nullptr, tag(1), buffer, buffer, sizeof(int));
+  comm.all_gather(nullptr, {}, buffer, buffer, sizeof(int));
   int current = -1;
   zero::check_cuda(cudaGetDevice(&current), "cudaGetDevice");
   CHECK(current == 0);
