@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct host_platform {
                      typename Engine::communicator_type communicator,
                      typename Engine::options const& options) {
     return Engine(std::move(model), std::move(communicator), options);
+  }
+
+  /// A number in memory that kernels read.
+  static std::shared_ptr<double const> number(double value) {
+    return std::make_shared<double const>(value);
   }
 
   /// `n` elements from where a user's kernels would read them.

@@ -105,8 +105,8 @@ struct training_job {
   bool evaluate = true;      ///< evaluation passes between micro-steps and between steps
   bool empty_visits = true;  ///< some ranks give some units no gradient in some micro-steps
   bool reversed = false;     ///< rank r computes what rank ranks - 1 - r would
-  /// Number to be written over one element of the gradient of a rank in a step, 0: none.
-  std::function<float(int rank, std::int64_t step)> spoil;
+  /// Number to be written over an element of a gradient of one unit, 0: none.
+  std::function<float(gradient_place const&)> spoil;
 };
 
 /// What came of it, on all ranks alike.
@@ -135,7 +135,7 @@ struct training_outcome {
 };
 
 /// A delay that differs from call to call: mostly none, sometimes up to 0.3 ms.
-inline void random_delay(queue /*queue*/) {
+inline void random_delay(queue /*queue*/, void* /*stream*/) {
   static std::atomic<std::uint64_t> calls{0};
   std::uint64_t const bits = detail::mix(calls.fetch_add(1));
   if (bits % 8 == 0) {
@@ -248,8 +248,8 @@ class training_rank {
     place_.type = dtype_of<element_type>;
     values_.resize(static_cast<std::size_t>(tensor.size()));
     job_->gradients(place_, values_);
-    if (job_->spoil && place_.unit == 4 && place_.micro + 1 == place_.micro_steps) {
-      float const value = job_->spoil(engine_->rank(), place_.step);
+    if (job_->spoil && place_.unit == 4) {
+      float const value = job_->spoil(place_);
       values_.back() = value != 0 ? value : values_.back();
     }
     std::vector<element_type> numbers;
