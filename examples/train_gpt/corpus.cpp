@@ -81,8 +81,9 @@ corpus::corpus(std::span<std::uint8_t const> text, std::int64_t context)
                     std::to_string(context) + " needs at least " + std::to_string(parts * window_) +
                     ".");
   }
-  std::size_t const block =
-      std::max(window_, std::min(std::size_t{64} * 1024, text.size() / parts));
+  constexpr std::size_t largest_block = std::size_t{64} * 1024;
+  std::size_t const rounds = text.size() / (parts * largest_block) + 1;
+  std::size_t const block = std::max(window_, text.size() / (parts * rounds));
   for (std::size_t begin = 0; begin < text.size(); begin += block) {
     std::span<std::uint8_t const> const part =
         text.subspan(begin, std::min(block, text.size() - begin));

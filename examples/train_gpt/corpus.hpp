@@ -11,8 +11,8 @@ namespace train_gpt {
 
 /// Text as bytes, one byte a token, parted into what is trained on and what is held out.
 ///
-/// Every tenth block is held out (blocks of 64 KiB; of a tenth of the text where that is less), so
-/// that both parts have something of every place in the text.
+/// The text is cut in equal blocks of at most 64 KiB (at least a window), and every tenth is held
+/// out, so that both parts have something of every place in the text.
 class corpus {
  public:
   /// Parts `text` for windows of `context` tokens and the one that follows them.

@@ -104,7 +104,7 @@ constexpr option_row table[] = {
     {"--steps",
      words_after::one,
      "N",
-     "optimizer steps [300]",
+     "optimizer steps [800]",
      [](options& o, given const& g) { g.read(o.steps, std::int64_t{1}, many); }},
     {"--micro-steps",
      words_after::one,
@@ -151,7 +151,7 @@ constexpr option_row table[] = {
     {"--lr",
      words_after::one,
      "X",
-     "peak learning rate [adamw 0.003, sgd 0.1, lion 0.0005]",
+     "peak learning rate [adamw 0.005, sgd 0.1, lion 0.0005]",
      [](options& o, given const& g) { g.read(o.lr, "a number from 0 to 1000", 1000.0); }},
     {"--clip",
      words_after::one,
@@ -186,7 +186,7 @@ constexpr option_row table[] = {
     {"--context",
      words_after::one,
      "N",
-     "length of a window of text, in bytes [128]",
+     "length of a window of text, in bytes [64]",
      [](options& o, given const& g) {
        g.read(o.shape.context, std::int64_t{1}, std::int64_t{1'048'576});
      }},
@@ -304,7 +304,7 @@ options parse(std::vector<std::string> const& arguments) {
     rest = rest.subspan(count);
   }
   if (!rate_given) {
-    result.lr = result.optimizer == "adamw" ? 0.003 : result.optimizer == "sgd" ? 0.1 : 0.0005;
+    result.lr = result.optimizer == "adamw" ? 0.005 : result.optimizer == "sgd" ? 0.1 : 0.0005;
   }
   if (!result.help) {
     check_together(result);

@@ -33,7 +33,7 @@ struct options {
   gpt_shape shape;
   std::int64_t batch = 4;        ///< windows a rank sees in a micro-step
   std::int64_t micro_steps = 1;  ///< micro-steps a step
-  std::int64_t steps = 300;
+  std::int64_t steps = 800;
   std::string optimizer = "adamw";
   double clip = 1.0;  ///< largest norm of the gradient; 0 is off
   double lr = 0.0;    ///< peak learning rate; parse() puts the optimizer's own where none was given

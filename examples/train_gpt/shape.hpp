@@ -10,7 +10,7 @@ struct gpt_shape {
   std::int64_t layers = 4;
   std::int64_t channels = 128;
   std::int64_t heads = 4;
-  std::int64_t context = 128;  ///< tokens the model can look back on, and the length of a window
+  std::int64_t context = 64;  ///< tokens the model can look back on, and the length of a window
 
   static constexpr std::int64_t vocabulary = 256;
 };
