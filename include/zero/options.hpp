@@ -13,7 +13,8 @@ namespace zero {
 /// result depends on timing or on what memory held before. Off by default, and free when off.
 struct stress_options {
   bool poison = false;  ///< slots and receive buffers are filled with NaN when their use ends
-  void (*delay)(queue) = nullptr;  ///< called before each operation, by the thread that runs it
+  void (*delay)(queue, void* stream) = nullptr;  ///< called before each operation, by the thread that runs
+                                                 ///< it; the stream is a GPU's, null on the host
 };
 
 /// Run-time choices of an engine. Every field has a default; every rank must choose the same.

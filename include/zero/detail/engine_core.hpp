@@ -96,7 +96,11 @@ class engine_core {
     }
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
-      device_.set_delay([delay = options.stress.delay](queue q, auto&&...) { delay(q); });
+      device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
+        void* stream = nullptr;
+        ((stream = s), ...);  // a GPU's hook has a stream, the host's has none
+        delay(q, stream);
+      });
     }
     expects(communicator_.size() <= full_window_bytes / 128,
             "zero::ZeroEngine: more than 2048 ranks are not supported");

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/laws/engine_bits.hpp"
+#include "tests/support/gpu_platform.cuh"
+#include "tests/support/host_platform.hpp"
+#include "tests/support/zoo.hpp"
+
+#include <zero/core/dtype.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+// The laws with one process a rank over NCCL; every process also trains all ranks as threads of its own
+// on the host and compares. Start it by tests/gpu/run_processes N; alone it is a world of one.
+
+namespace {
+
+using platform = zero::test::nccl_platform;
+using host = zero::test::host_platform;
+using model = zero::test::zoo::model<zero::bf16>;
+
+model const zoo = zero::test::zoo::make<zero::bf16>();
+
+TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
+  if (std::getenv("RANK") == nullptr) {
+    MESSAGE("skipped: start it by tests/gpu/run_processes N");
+    return;
+  }
+  int const ranks = platform::world().size();
+  for (std::int64_t const micro_steps : {1, 2}) {
+    for (int stage = 0; stage < 4; ++stage) {
+      CAPTURE(micro_steps);
+      CAPTURE(stage);
+      auto job = zero::laws::clipped_job(ranks, micro_steps);
+      job.stage = stage;
+      job.evaluate = false;  // what a rank observes is its own otherwise
+      job.poison = true;
+      auto const here = zero::laws::train_stage<platform>(job, zoo);
+      zero::laws::check_clipped(here);
+      auto const there = zero::laws::train_stage<host>(job, zoo);
+      CHECK(here.parameters == there.parameters);
+      CHECK(here.replicas == there.replicas);
+      CHECK(here.steps.back().norm == there.steps.back().norm);
+    }
+  }
+}
+
+}  // namespace
