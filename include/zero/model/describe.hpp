@@ -43,33 +43,34 @@ template <class T>
   }
 }
 
-/// Counts the tensors in objects, by their types where that is possible.
-struct tensor_counter {
-  std::size_t tensors = 0;
-
-  template <class Object>
-  constexpr void operator()(Object const& object) {
-    constexpr std::int64_t fixed = fixed_tensor_count<Object>();
-    if constexpr (fixed >= 0) {
-      tensors += static_cast<std::size_t>(fixed);
-    } else if constexpr (is_struct_v<Object>) {
-      members_of<Object>::for_each(object, *this);
-    } else if constexpr (is_optional_v<Object>) {
-      if (object) {
-        (*this)(*object);
-      }
-    } else if constexpr (is_sequence_v<Object>) {
-      constexpr std::int64_t each = fixed_tensor_count<typename sequence_element<Object>::type>();
-      if constexpr (each >= 0) {
-        tensors += std::size(object) * static_cast<std::size_t>(each);
-      } else {
-        for (auto const& element : object) {
-          (*this)(element);
-        }
+/// The number of tensors in `object`, counted by types where that is possible.
+template <class Object>
+[[nodiscard]] constexpr std::size_t count_tensors(Object const& object) {
+  constexpr std::int64_t fixed = fixed_tensor_count<Object>();
+  if constexpr (fixed >= 0) {
+    return static_cast<std::size_t>(fixed);
+  } else if constexpr (is_struct_v<Object>) {
+    std::size_t tensors = 0;
+    members_of<Object>::for_each(
+        object, [&tensors](auto const& member) { tensors += count_tensors(member); });
+    return tensors;
+  } else if constexpr (is_optional_v<Object>) {
+    return object ? count_tensors(*object) : 0;
+  } else if constexpr (is_sequence_v<Object>) {
+    constexpr std::int64_t each = fixed_tensor_count<typename sequence_element<Object>::type>();
+    std::size_t tensors = 0;
+    if constexpr (each >= 0) {
+      tensors = std::size(object) * static_cast<std::size_t>(each);
+    } else {
+      for (auto const& element : object) {
+        tensors += count_tensors(element);
       }
     }
+    return tensors;
+  } else {
+    return 0;
   }
-};
+}
 
 /// Calls `f(name, object)` for each unit, `name` as in `unit_names`.
 template <class Member, class F>
@@ -128,9 +129,7 @@ void for_each_named_tensor(std::string const& name, Object& object, F& f) {
 template <class Model>
 [[nodiscard]] constexpr model_layout describe(Model const& model) {
   model_layout layout;
-  detail::tensor_counter count;
-  count(model);
-  layout.parameters = std::vector<parameter>(count.tensors, parameter{});
+  layout.parameters = std::vector<parameter>(detail::count_tensors(model), parameter{});
   auto* next = layout.parameters.data();
   auto add = [&layout, &next]<class T>(T const& tensor) {
     *next++ =

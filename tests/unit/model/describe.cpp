@@ -205,9 +205,9 @@ TEST_CASE("a name begins with the name of its unit, and no two are the same") {
     auto const units = zero::unit_names(container.model);
     for (std::size_t i = 0; i < names.size(); ++i) {
       auto const& unit = units[static_cast<std::size_t>(layout.parameters[i].unit)];
-      CHECK((names[i] == unit || names[i].rfind(unit + ".", 0) == 0));
+      CHECK((names[i] == unit || names[i].starts_with(unit + ".")));
     }
-    std::sort(names.begin(), names.end());
-    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+    std::ranges::sort(names);
+    CHECK(std::ranges::adjacent_find(names) == names.end());
   }
 }

@@ -30,6 +30,7 @@ static_assert(sizeof(phase) == 1);
 }  // namespace
 
 // Containers with a program of their own: the function is found beside the container.
+namespace {
 namespace programs {
 
 struct Layer {
@@ -90,6 +91,7 @@ constexpr Model with_blocks(int blocks) {
 }
 
 }  // namespace programs
+}  // namespace
 
 namespace {
 
@@ -116,13 +118,12 @@ std::string text(std::vector<program_token> const& tokens) {
 }
 
 bool all_of_phase(std::vector<program_token> const& tokens, phase wanted) {
-  return std::all_of(
-      tokens.begin(), tokens.end(), [wanted](auto const& token) { return token.ph == wanted; });
+  return std::ranges::all_of(tokens, [wanted](auto const& token) { return token.ph == wanted; });
 }
 
 // A program is a constant expression.
-static_assert(zero::make_program(with_blocks<Plain>(256)).backward.size() == 2 * 257);
-static_assert(zero::make_program(with_blocks<Tied>(2)).forward.size() == 2 * 4);
+static_assert(zero::make_program(with_blocks<Plain>(256)).backward.size() == std::size_t{2} * 257);
+static_assert(zero::make_program(with_blocks<Tied>(2)).forward.size() == std::size_t{2} * 4);
 static_assert(zero::make_program(with_blocks<Held>(2)).forward[5] ==
               program_token{0, phase::forward, false});
 
@@ -333,7 +334,7 @@ TEST_CASE("random programs are accepted exactly if each unit opens and closes in
     ++(threw ? refused : accepted);
     if (!threw) {
       CHECK(built.forward == tokens);
-      std::reverse(tokens.begin(), tokens.end());
+      std::ranges::reverse(tokens);
       for (auto& token : tokens) {
         token.ph = phase::backward;
         token.open = !token.open;

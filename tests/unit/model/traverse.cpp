@@ -46,9 +46,9 @@ static_assert(
 // A struct that keeps its members to itself, and gives access by functions.
 class Hidden {
  public:
-  auto& weight() { return weight_; }
+  [[nodiscard]] auto& weight() { return weight_; }
 
-  auto const& weight() const { return weight_; }
+  [[nodiscard]] auto const& weight() const { return weight_; }
 
  private:
   Tensor<float, 5> weight_;

@@ -19,10 +19,8 @@
 namespace {
 
 using zero::Tensor;
-using zero::test::Deep;
 using zero::test::Everything;
 using zero::test::Leaf;
-using zero::test::Node;
 using zero::test::random_container;
 
 static_assert(std::is_same_v<zero::unit_type_t<Leaf>, Leaf>);
@@ -56,8 +54,8 @@ struct Model {
 
 constexpr Model make_model() {
   Model model;
-  model.layers.push_back(Leaf{});
-  model.layers.push_back(Leaf{});
+  model.layers.emplace_back();
+  model.layers.emplace_back();
   model.sparse.push_back(std::nullopt);
   model.sparse.push_back(Leaf{});
   return model;
@@ -98,7 +96,7 @@ void check_member(random_container& container,
   auto const& model = container.model;
   std::int32_t units = 0;
   for (std::size_t u = 0; u < expected.units.size(); ++u) {
-    if (expected.units[u] != name && expected.units[u].rfind(name + ".", 0) != 0) {
+    if (expected.units[u] != name && !expected.units[u].starts_with(name + ".")) {
       continue;
     }
     ++units;

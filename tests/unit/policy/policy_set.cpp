@@ -146,7 +146,7 @@ TEST_CASE("all orders of one set of policies name one engine type") {
                               Accumulate<zero::Native>,
                               Reduction<zero::Native>,
                               zero::Lion>;
-  constexpr std::size_t orders = 5 * 4 * 3 * 2;
+  constexpr std::size_t orders = 120;  // 5!
   CHECK(orders_that_name_others<policies>(std::make_index_sequence<orders>{}) == orders);
 }
 
