@@ -42,7 +42,7 @@ class float_copy {
   static std::int64_t elements_of_largest_unit(gpt_shape const& shape) {
     std::int64_t const channels = shape.channels;
     return std::max(12 * channels * channels + 13 * channels,             // Block
-                    (gpt_shape::vocabulary + shape.context) * channels);  // Embedding
+                    (shape.vocabulary + shape.context) * channels);  // Embedding
   }
 
   template <class T>

@@ -51,7 +51,7 @@ struct Embedding {
   Embedding() = default;
 
   explicit Embedding(gpt_shape const& shape)
-      : tokens(zero::shape{gpt_shape::vocabulary, shape.channels}),
+      : tokens(zero::shape{shape.vocabulary, shape.channels}),
         positions(zero::shape{shape.context, shape.channels}) {}
 
   BOOST_HANA_DEFINE_STRUCT(Embedding, (zero::Tensor<T>, tokens), (zero::Tensor<T>, positions));

@@ -46,7 +46,7 @@ network<Real>::network(gpt_shape const& shape, std::int64_t batch)
     take(normed_, rows * channels);
     take(mean_, rows);
     take(scale_, rows);
-    take(logits_, rows * gpt_shape::vocabulary);
+    take(logits_, rows * shape.vocabulary);
     take(d_stream_, rows * channels);
     take(d_narrow_, rows * channels);
     take(d_wide_, rows * 4 * channels);
@@ -106,7 +106,7 @@ double network<Real>::head(embedding_pointers<Real const> const& weights,
                            std::uint8_t const* targets,
                            Real gradient_scale) {
   Real const* const no_bias = nullptr;
-  std::int64_t const width = gpt_shape::vocabulary;
+  std::int64_t const width = shape_.vocabulary;
   linear_forward(logits_, normed_, weights.tokens, no_bias, rows_, shape_.channels, width);
   return cross_entropy(logits_, targets, rows_, width, gradient_scale / static_cast<Real>(rows_)) /
          static_cast<double>(rows_);
@@ -116,7 +116,7 @@ template <class Real>
 std::span<Real const> network<Real>::predict(embedding_pointers<Real const> const& weights) {
   Real const* const last = normed_ + (length_ - 1) * shape_.channels;
   Real const* const no_bias = nullptr;
-  std::int64_t const width = gpt_shape::vocabulary;
+  std::int64_t const width = shape_.vocabulary;
   linear_forward(logits_, last, weights.tokens, no_bias, 1, shape_.channels, width);
   softmax(logits_, 1, width);
   return {logits_, static_cast<std::size_t>(width)};
@@ -134,7 +134,7 @@ void network<Real>::head_backward(embedding_pointers<Real const> const& weights,
                   weights.tokens,
                   rows_,
                   shape_.channels,
-                  gpt_shape::vocabulary);
+                  shape_.vocabulary);
 }
 
 template <class Real>
@@ -228,7 +228,7 @@ void network<Real>::block_backward(std::int64_t layer,
 
 template <class Real>
 void network<Real>::embed_backward(embedding_pointers<Real> const& gradients) {
-  std::fill(gradients.tokens, gradients.tokens + gpt_shape::vocabulary * shape_.channels, Real{0});
+  std::fill(gradients.tokens, gradients.tokens + shape_.vocabulary * shape_.channels, Real{0});
   std::fill(gradients.positions, gradients.positions + shape_.context * shape_.channels, Real{0});
   train_gpt::embed_backward(
       gradients.tokens, gradients.positions, d_stream_, tokens_, batch_, length_, shape_.channels);

@@ -135,14 +135,19 @@ constexpr option_row table[] = {
      [](options& o, given const& g) { g.read(o.offload, {"none"}); }},
     {"--device",
      words_after::one,
-     "host",
-     "what computes [host]",
-     [](options& o, given const& g) { g.read(o.device, {"host"}); }},
+     "host|gpu",
+     "what computes; gpu: NVIDIA's, of compute capability 8.0 or newer [host]",
+     [](options& o, given const& g) { g.read(o.device, {"host", "gpu"}); }},
     {"--comm",
      words_after::one,
-     "local",
-     "how ranks talk: local, threads of one process [local]",
-     [](options& o, given const& g) { g.read(o.comm, {"local"}); }},
+     "local|nccl",
+     "how ranks talk: threads of one process, or processes that a launcher starts [local]",
+     [](options& o, given const& g) { g.read(o.comm, {"local", "nccl"}); }},
+    {"--deterministic",
+     words_after::none,
+     "",
+     "on a GPU: no algorithm may depend on a measurement, so that runs can be compared bit by bit",
+     [](options& o, given const&) { o.deterministic = true; }},
     {"--optimizer",
      words_after::one,
      "adamw|sgd|lion",
@@ -189,6 +194,13 @@ constexpr option_row table[] = {
      "length of a window of text, in bytes [64]",
      [](options& o, given const& g) {
        g.read(o.shape.context, std::int64_t{1}, std::int64_t{1'048'576});
+     }},
+    {"--vocabulary",
+     words_after::one,
+     "N",
+     "rows of the tokens' embedding; text uses the first 256 [256]",
+     [](options& o, given const& g) {
+       g.read(o.shape.vocabulary, std::int64_t{256}, std::int64_t{1'048'576});
      }},
     {"--batch",
      words_after::one,
@@ -267,6 +279,19 @@ void check_together(options const& o) {
     throw bad_input("--heads must divide --channels, and " + std::to_string(o.shape.heads) +
                     " does not divide " + std::to_string(o.shape.channels) + ".");
   }
+  if (o.comm == "nccl" && o.device != "gpu") {
+    throw bad_input("--comm nccl needs --device gpu.");
+  }
+  if (o.device == "gpu" &&
+      (o.shape.channels % 8 != 0 || o.shape.vocabulary % 8 != 0 ||
+       o.shape.channels / o.shape.heads % 8 != 0 || o.batch * o.shape.context % 8 != 0)) {
+    throw bad_input(
+        "--device gpu needs --channels, channels a head, --vocabulary and --batch times --context "
+        "to be multiples of 8.");
+  }
+  if (o.device == "gpu" && o.shape.channels / o.shape.heads > 128) {
+    throw bad_input("--device gpu needs at most 128 channels a head; use more --heads.");
+  }
   if (o.compare && !o.save_weights.empty()) {
     throw bad_input("--save-weights keeps one model and --compare trains four; leave one out.");
   }
@@ -325,7 +350,8 @@ std::string usage() {
 
 std::string variant_name(options const& chosen, int stage) {
   return "stage" + std::to_string(stage) + "_" + chosen.precision + "_" + chosen.accumulate + "_" +
-         chosen.reduction + "_" + chosen.optimizer;
+         chosen.reduction + "_" + chosen.optimizer +
+         (chosen.device == "gpu" ? "_gpu_" + chosen.comm : "");
 }
 
 std::int64_t tokens_of_step(options const& chosen) {

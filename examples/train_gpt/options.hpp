@@ -28,6 +28,7 @@ struct options {
   std::string offload = "none";
   std::string device = "host";
   std::string comm = "local";
+  bool deterministic = false;
 
   // What is trained, and how long.
   gpt_shape shape;
@@ -59,7 +60,8 @@ struct options {
 
 /// The name of the engine type that trains one stage under these options, for example
 /// `stage2_bf16_fp32_ordered_adamw`: the words of `--stage`, `--precision`, `--accumulate`,
-/// `--reduction` and `--optimizer`. One translation unit is built for each; see CMakeLists.txt.
+/// `--reduction` and `--optimizer`, and, with `--device gpu`, `_gpu_` and the word of `--comm`. One
+/// translation unit is built for each; see CMakeLists.txt.
 [[nodiscard]] std::string variant_name(options const& chosen, int stage);
 
 /// Tokens that all ranks together see in a step.

@@ -44,7 +44,7 @@ struct model_pointers {
       auto const [weight, bias] = pair(outputs, inputs);
       return train_gpt::linear_pointers<Real>{weight, bias};
     };
-    embed.tokens = take(train_gpt::gpt_shape::vocabulary * c);
+    embed.tokens = take(shape.vocabulary * c);
     embed.positions = take(shape.context * c);
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
       blocks.push_back({.norm1 = norm_of(),

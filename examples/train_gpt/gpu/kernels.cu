@@ -14,7 +14,7 @@ namespace train_gpt::gpu {
 
 namespace {
 
-constexpr int warps = 8;  // of a block, where rows are dealt out to warps
+constexpr int warps = 8;          // of a block, where rows are dealt out to warps
 constexpr int norm_blocks = 264;  // whose partial sums of a norm's gradient are added up
 constexpr int bias_parts = 64;    // likewise of a bias
 
@@ -256,11 +256,8 @@ __global__ void __launch_bounds__(32 * warps) norm_backward_kernel(T* d_in,
 
 /// out[which][c] = the sum of `parts` rows of partials[which] [parts, width].
 template <class T>
-__global__ void __launch_bounds__(1024) sum_parts_kernel(T* first,
-                                                         T* second,
-                                                         float const* partials,
-                                                         int parts,
-                                                         std::int64_t width) {
+__global__ void __launch_bounds__(1024)
+    sum_parts_kernel(T* first, T* second, float const* partials, int parts, std::int64_t width) {
   __shared__ float shared[32][33];
   std::int64_t const column = std::int64_t{blockIdx.x} * 32 + threadIdx.x % 32;
   int const group = threadIdx.x / 32;
@@ -283,10 +280,8 @@ __global__ void __launch_bounds__(1024) sum_parts_kernel(T* first,
 
 /// Each block sums a part of the rows for 32 accesses' columns.
 template <class T>
-__global__ void __launch_bounds__(32 * warps) bias_kernel(float* partials,
-                                                          T const* d,
-                                                          std::int64_t rows,
-                                                          std::int64_t width) {
+__global__ void __launch_bounds__(32 * warps)
+    bias_kernel(float* partials, T const* d, std::int64_t rows, std::int64_t width) {
   __shared__ float shared[warps][32 * lanes<T>];
   int const warp = threadIdx.x / 32;
   int const lane = threadIdx.x % 32;
@@ -670,20 +665,44 @@ void logits_of_row(cudaStream_t stream,
 }
 
 #define TRAIN_GPT_INSTANTIATE(T)                                                                   \
-  template void embed_forward(cudaStream_t, T*, std::uint8_t const*, T const*, T const*,           \
-                              std::int64_t, std::int64_t, std::int64_t);                           \
+  template void embed_forward(cudaStream_t,                                                        \
+                              T*,                                                                  \
+                              std::uint8_t const*,                                                 \
+                              T const*,                                                            \
+                              T const*,                                                            \
+                              std::int64_t,                                                        \
+                              std::int64_t,                                                        \
+                              std::int64_t);                                                       \
   template void one_hot(cudaStream_t, T*, std::uint8_t const*, std::int64_t);                      \
-  template void positions_backward(cudaStream_t, T*, T const*, std::int64_t, std::int64_t,         \
-                                   std::int64_t);                                                  \
-  template void norm_forward(cudaStream_t, T*, float*, float*, T const*, T const*, T const*,       \
-                             std::int64_t, std::int64_t);                                          \
-  template void norm_backward(cudaStream_t, T*, T*, T*, T const*, T const*, float const*,          \
-                              float const*, T const*, bool, float*, std::int64_t, std::int64_t);   \
+  template void positions_backward(                                                                \
+      cudaStream_t, T*, T const*, std::int64_t, std::int64_t, std::int64_t);                       \
+  template void norm_forward(                                                                      \
+      cudaStream_t, T*, float*, float*, T const*, T const*, T const*, std::int64_t, std::int64_t); \
+  template void norm_backward(cudaStream_t,                                                        \
+                              T*,                                                                  \
+                              T*,                                                                  \
+                              T*,                                                                  \
+                              T const*,                                                            \
+                              T const*,                                                            \
+                              float const*,                                                        \
+                              float const*,                                                        \
+                              T const*,                                                            \
+                              bool,                                                                \
+                              float*,                                                              \
+                              std::int64_t,                                                        \
+                              std::int64_t);                                                       \
   template void bias_backward(cudaStream_t, T*, T const*, float*, std::int64_t, std::int64_t);     \
   template void gelu_forward(cudaStream_t, T*, T const*, std::int64_t);                            \
   template void gelu_backward(cudaStream_t, T*, T const*, std::int64_t);                           \
-  template void cross_entropy(cudaStream_t, T*, float*, std::uint8_t const*, float const*, float,  \
-                              bool, std::int64_t, std::int64_t);                                   \
+  template void cross_entropy(cudaStream_t,                                                        \
+                              T*,                                                                  \
+                              float*,                                                              \
+                              std::uint8_t const*,                                                 \
+                              float const*,                                                        \
+                              float,                                                               \
+                              bool,                                                                \
+                              std::int64_t,                                                        \
+                              std::int64_t);                                                       \
   template void logits_of_row(cudaStream_t, float*, T const*, T const*, std::int64_t, std::int64_t);
 
 TRAIN_GPT_INSTANTIATE(float)
