@@ -37,6 +37,9 @@ class pool_memory {
           allocated_[i] = bytes_[i];
         }
       }
+    } catch (out_of_memory const& error) {
+      release();
+      throw out_of_memory(error.bytes(), error.pool(), demand());
     } catch (...) {
       release();
       throw;
@@ -175,6 +178,20 @@ class pool_memory {
     }
     at(pool::receive) = 2 * piece;
     at(pool::control) = control_layout_of(*plan_).bytes;
+  }
+
+  /// The plan in a sentence, for whoever has too little memory.
+  [[nodiscard]] std::string demand() const {
+    std::int64_t total = 0;
+    std::string parts;
+    for (std::size_t i = 0; i < pool_count; ++i) {
+      total += bytes_[i];
+      parts += std::string(i == 0 ? " " : ", ") + name(static_cast<pool>(i)) + " " +
+               std::to_string(bytes_[i]);
+    }
+    return "rank " + std::to_string(rank_) + " of " + std::to_string(plan_->config.world) +
+           " in stage " + std::to_string(plan_->config.stage) + " plans " + std::to_string(total) +
+           " bytes:" + parts + "; shard more with a higher stage, or more ranks";
   }
 
   void release() noexcept {
