@@ -99,6 +99,20 @@ class closed_form {
     return t;
   }
 
+  /// Bytes of parameters, gradients and optimizer state without padding.
+  [[nodiscard]] std::int64_t state_payload_bytes() const {
+    return sum([&](cost_range const& r) {
+      auto const share = [&](bool sharded) {
+        return sharded && q_.ranks > 1 ? (r.payload + q_.ranks - 1) / q_.ranks : r.payload;
+      };
+      auto bytes = share(q_.stage == 3 && !r.kept) * r.width;
+      if (!r.frozen) {
+        bytes += share(q_.stage >= 2) * accumulator(r) + share(q_.stage >= 1) * state(r);
+      }
+      return bytes;
+    });
+  }
+
   [[nodiscard]] std::int64_t parameter_bytes() const {
     return sum([&](cost_range const& r) { return held(r, q_.stage == 3 && !r.kept) * r.width; });
   }
@@ -110,10 +124,8 @@ class closed_form {
   }
 
   [[nodiscard]] std::int64_t optimizer_bytes() const {
-    return sum([&](cost_range const& r) {
-      auto const k = 4 * q_.moments + (r.width == 4 ? 0 : 4);
-      return r.frozen ? 0 : held(r, q_.stage >= 1) * k;
-    });
+    return sum(
+        [&](cost_range const& r) { return r.frozen ? 0 : held(r, q_.stage >= 1) * state(r); });
   }
 
   /// The two receive buffers of the ordered reduction.
@@ -140,6 +152,11 @@ class closed_form {
 
   [[nodiscard]] std::int64_t accumulator(cost_range const& r) const {
     return q_.native_accumulate ? r.width : 4;
+  }
+
+  /// Moments, and the master where the parameter is not its own.
+  [[nodiscard]] std::int64_t state(cost_range const& r) const {
+    return 4 * q_.moments + (r.width == 4 ? 0 : 4);
   }
 
   /// Elements of a shard in one piece.
