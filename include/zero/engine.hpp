@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include <zero/comm/local.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/random.hpp>
@@ -31,6 +24,13 @@
 #include <zero/plan/plan.hpp>
 #include <zero/policy/policy_set.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 namespace zero {
 
 /// What became of a step: applied or skipped and why, norm, clip factor, loss scale in force.
@@ -45,26 +45,27 @@ struct CapturedStep {
 
 /// Bytes of one pool of one rank.
 struct PoolBytes {
-  char const* name = "";           ///< purpose, e.g. "optimizer"
-  char const* tier = "";           ///< memory it lies in, e.g. "device"
-  std::int64_t planned_bytes = 0;  ///< by the plan, before anything was allocated
+  char const* name = "";             ///< purpose, e.g. "optimizer"
+  char const* tier = "";             ///< memory it lies in, e.g. "device"
+  std::int64_t planned_bytes = 0;    ///< by the plan, before anything was allocated
   std::int64_t allocated_bytes = 0;  ///< by the allocation call
 };
 
 /// Shards the training of a model. Write `ZeroEngine<Model, policies...>`, which names this class.
 ///
-/// An engine owns the memory of the parameters, gradients and optimizer state of one rank, gathers and
-/// reduces them as its stage says, and updates them. User code opens the units of its container for
-/// the time it computes with them (`forward`, `backward`), in the order of the container's program,
-/// and calls `step` after the micro-steps of a step. The loop is the same for every stage.
+/// An engine owns the memory of the parameters, gradients and optimizer state of one rank, gathers
+/// and reduces them as its stage says, and updates them. User code opens the units of its container
+/// for the time it computes with them (`forward`, `backward`), in the order of the container's
+/// program, and calls `step` after the micro-steps of a step. The loop is the same for every stage.
 ///
-/// Cost: `pools()` bytes of memory a rank, known beforehand by `plan_of<Engine>`; bytes sent a step as in
-/// docs/policies.md. After construction nothing is allocated, except by the calls that say so.
+/// Cost: `pools()` bytes of memory a rank, known beforehand by `plan_of<Engine>`; bytes sent a step
+/// as in docs/policies.md. After construction nothing is allocated, except by the calls that say
+/// so.
 ///
-/// Ranks and threads: construction, passes and steps are collective; every rank makes the same calls
-/// in the same order, from one thread a rank. Several engines may live in one process, each with a
-/// communicator of its own. Any failure on one rank makes the next call on every rank throw; the
-/// engine is unusable afterwards. See examples/01_quickstart.cpp.
+/// Ranks and threads: construction, passes and steps are collective; every rank makes the same
+/// calls in the same order, from one thread a rank. Several engines may live in one process, each
+/// with a communicator of its own. Any failure on one rank makes the next call on every rank throw;
+/// the engine is unusable afterwards. See examples/01_quickstart.cpp.
 template <class Model,
           class Stage,
           class Offload,
@@ -75,8 +76,8 @@ template <class Model,
           class Communicator,
           class Device>
 class basic_zero_engine {
-  using setup = detail::engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer,
-                                     Communicator, Device>;
+  using setup = detail::
+      engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
   using core_type = detail::engine_core<typename setup::types>;
   static_assert(detail::check_element_types<Model, Precision>::value);
 
@@ -91,7 +92,8 @@ class basic_zero_engine {
   /// @param model         the container; its tensors' addresses are the engine's to set
   /// @param communicator  this rank's end of the world
   /// @param settings      the same on every rank
-  /// @param device        arguments of the device, e.g. its ordinal and the compute stream; none for Host
+  /// @param device        arguments of the device, e.g. its ordinal and the compute stream; none
+  /// for Host
   /// @throws logic_error for a setting out of range, an element type that the precision does not
   ///         allow, or ranks that disagree; out_of_memory, which names the pool
   template <class... DeviceArguments>
@@ -103,29 +105,36 @@ class basic_zero_engine {
         gradients_(std::make_unique<Model>(*model_)),
         values_(unit_addresses(*model_)),
         gradient_values_(unit_addresses(*gradients_)),
-        core_(setup::make_core(*model_, *gradients_, std::move(communicator), settings,
+        core_(setup::make_core(*model_,
+                               *gradients_,
+                               std::move(communicator),
+                               settings,
                                std::forward<DeviceArguments>(device)...)) {}
 
   basic_zero_engine(basic_zero_engine&&) noexcept = default;
   basic_zero_engine& operator=(basic_zero_engine&&) noexcept = default;
 
   [[nodiscard]] int rank() const { return core_->communicator().rank(); }
+
   [[nodiscard]] int size() const { return core_->communicator().size(); }
 
-  /// The memory plan of one rank of `world`: layout and pools, no schedule. For models of static shapes a
-  /// constant expression; see `zero::plan`.
+  /// The memory plan of one rank of `world`: layout and pools, no schedule. For models of static
+  /// shapes a constant expression; see `zero::plan`.
   [[nodiscard]] static constexpr execution_plan plan_for(Model const& model,
                                                          int world,
                                                          options const& settings = {}) {
     auto layout = describe(model);
-    return make_memory_plan(std::move(layout.parameters), layout.units, make_program(model),
+    return make_memory_plan(std::move(layout.parameters),
+                            layout.units,
+                            make_program(model),
                             setup::config(world, settings));
   }
 
-  // --- values ----------------------------------------------------------------------------------------
+  // --- values
+  // ----------------------------------------------------------------------------------------
 
-  /// Sets the parameters from a function and starts training anew: moments, step count and loss scale
-  /// as before the first step. `fill(view, first, values)` writes the values of elements
+  /// Sets the parameters from a function and starts training anew: moments, step count and loss
+  /// scale as before the first step. `fill(view, first, values)` writes the values of elements
   /// `first ... first + values.size() - 1` of parameter `view` and is called for what this rank
   /// holds, in windows of at most 64 Ki elements; called with the same values for every number of
   /// ranks and stage if it depends on the view and the element only. Allocates its window. Not
@@ -145,17 +154,18 @@ class basic_zero_engine {
     detail::full_access(*core_).write(std::forward<Fill>(fill));
   }
 
-  /// Reads whole parameters, one after the other: `read(view, first, values)` is called on every rank
-  /// with successive windows of at most 64 Ki elements of each parameter, as FP32 (the master, where
-  /// there is one). Collective; waits; allocates its window. Bytes sent: those of the masters.
+  /// Reads whole parameters, one after the other: `read(view, first, values)` is called on every
+  /// rank with successive windows of at most 64 Ki elements of each parameter, as FP32 (the master,
+  /// where there is one). Collective; waits; allocates its window. Bytes sent: those of the
+  /// masters.
   template <class Read>
   void full(Read&& read) {
     expect_no_pass("full");
     detail::full_access(*core_).read(std::forward<Read>(read));
   }
 
-  /// Hash of the FP32 masters: the sum modulo 2^64 of a mixed hash of (name, element, bits), the same
-  /// on every rank, for every layout of equal values. Collective; waits.
+  /// Hash of the FP32 masters: the sum modulo 2^64 of a mixed hash of (name, element, bits), the
+  /// same on every rank, for every layout of equal values. Collective; waits.
   [[nodiscard]] std::uint64_t parameters_hash() {
     expect_no_pass("parameters_hash");
     return detail::full_access(*core_).masters_hash();
@@ -186,14 +196,16 @@ class basic_zero_engine {
     core_->gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
     for (auto const h : all) {
       if (h != all.front()) {
-        throw logic_error("zero::ZeroEngine: the ranks hold different parameters; report this as a "
-                          "defect of zero.");
+        throw logic_error(
+            "zero::ZeroEngine: the ranks hold different parameters; report this as a "
+            "defect of zero.");
       }
     }
     return hash;
   }
 
-  // --- a step ------------------------------------------------------------------------------------------
+  // --- a step
+  // ------------------------------------------------------------------------------------------
 
   /// The micro-steps of one step; iterate over it once. `count` must be equal on all ranks.
   [[nodiscard]] MicroSteps<basic_zero_engine> micro_steps(std::int64_t count = 1) {
@@ -203,63 +215,67 @@ class basic_zero_engine {
   /// Opens a unit in the forward phase: element `index` of a member that is a sequence.
   /// @throws logic_error when the program expects something else; the sentence names both
   template <class Member>
-  [[nodiscard]] auto forward(Member Model::*pointer, std::int64_t index = 0) {
+  [[nodiscard]] auto forward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
     begin_micro_step();
-    return ForwardLease<core_type, object>(*core_, unit,
-                                           *static_cast<object const*>(value_at(unit)));
+    return ForwardLease<core_type, object>(
+        *core_, unit, *static_cast<object const*>(value_at(unit)));
   }
 
   /// Opens a unit in the backward phase.
   /// @throws logic_error when the program expects something else; the sentence names both
   template <class Member>
-  [[nodiscard]] auto backward(Member Model::*pointer, std::int64_t index = 0) {
+  [[nodiscard]] auto backward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
     begin_micro_step();
     return BackwardLease<core_type, object>(
-        *core_, unit, *static_cast<object const*>(value_at(unit)),
+        *core_,
+        unit,
+        *static_cast<object const*>(value_at(unit)),
         *static_cast<object*>(gradient_values_[static_cast<std::size_t>(unit)]));
   }
 
   /// Visits a unit without using it: an open and a close of the phase the program is in. In the
   /// backward phase its gradient is zero.
   template <class Member>
-  void skip(Member Model::*pointer, std::int64_t index = 0) {
+  void skip(Member Model::* pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
     begin_micro_step();
-    auto const ph = core_->cursor().active() &&
-                            core_->cursor().expects({unit, phase::backward, true})
-                        ? phase::backward
-                        : phase::forward;
+    auto const ph =
+        core_->cursor().active() && core_->cursor().expects({unit, phase::backward, true})
+            ? phase::backward
+            : phase::forward;
     core_->open(unit, ph);
     core_->close(unit, ph);
   }
 
-  /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon as
-  /// everything is enqueued; on the host, when this rank's share is updated. Collective.
+  /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon
+  /// as everything is enqueued; on the host, when this rank's share is updated. Collective.
   void step(step_options const& numbers = {}) {
     if (micro_step_ != micro_step_state::none) {
-      core_->fail_misuse("step was called inside the loop over the micro-steps; call it after the "
-                         "loop has come to its end");
+      core_->fail_misuse(
+          "step was called inside the loop over the micro-steps; call it after the "
+          "loop has come to its end");
     }
     core_->step(numbers, std::exchange(micro_steps_, 0));
   }
 
   /// What became of the latest step. Waits for it.
-  /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise` is set
+  /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise`
+  /// is set
   [[nodiscard]] StepResult result() { return core_->result(); }
 
   /// Where the loss scale of the current step lies in device memory; 1 without loss scaling. The
   /// user's loss kernel multiplies the gradient of the loss by it.
   [[nodiscard]] float const* loss_scale() const { return core_->loss_scale(); }
 
-  /// Captures a step, or k micro-steps with their step, as one graph: `issue` makes the calls, which are
-  /// recorded and not run. The numbers of the step may change between replays; where `issue` holds
-  /// the step alone, the number of micro-steps too. The first pass inside publishes, whatever ran
-  /// before. Devices with graphs only, states on the device, `Nccl` with one GPU a process or `Local`
-  /// with one rank. Allocates; replays do not. Collective.
+  /// Captures a step, or k micro-steps with their step, as one graph: `issue` makes the calls,
+  /// which are recorded and not run. The numbers of the step may change between replays; where
+  /// `issue` holds the step alone, the number of micro-steps too. The first pass inside publishes,
+  /// whatever ran before. Devices with graphs only, states on the device, `Nccl` with one GPU a
+  /// process or `Local` with one rank. Allocates; replays do not. Collective.
   template <class Issue>
   [[nodiscard]] auto capture(Issue&& issue) {
     auto const pending = std::exchange(micro_steps_, 0);
@@ -283,7 +299,15 @@ class basic_zero_engine {
     core_->replay(captured.graph, numbers, count);
   }
 
-  // --- evaluation ------------------------------------------------------------------------------------
+  /// Makes a stream of the user's wait for everything that the engine has enqueued so far, e.g.
+  /// before collectives of the user's own. Not a host wait. Devices with streams only.
+  template <class Stream>
+  void join(Stream stream) {
+    core_->join(stream);
+  }
+
+  // --- evaluation
+  // ------------------------------------------------------------------------------------
 
   /// Begins a pass that only reads parameters. Allowed between passes, so also in the loop over the
   /// micro-steps, before the first lease of a turn or after its last. Collective.
@@ -297,7 +321,8 @@ class basic_zero_engine {
     return core_->mean(value);
   }
 
-  // --- what is known ---------------------------------------------------------------------------------
+  // --- what is known
+  // ---------------------------------------------------------------------------------
 
   /// The plan: layout, pools, program, segments.
   [[nodiscard]] execution_plan const& plan() const { return core_->plan(); }
@@ -307,7 +332,9 @@ class basic_zero_engine {
     std::vector<PoolBytes> list;
     for (int i = 0; i < pool_count; ++i) {
       auto const p = static_cast<pool>(i);
-      list.push_back({name(p), setup::tier, plan().pools.bytes[static_cast<std::size_t>(i)],
+      list.push_back({name(p),
+                      setup::tier,
+                      plan().pools.bytes[static_cast<std::size_t>(i)],
                       core_->memory().allocated_bytes(p)});
     }
     return list;
@@ -331,7 +358,7 @@ class basic_zero_engine {
   friend class EvaluationPass;
 
   template <class Member>
-  [[nodiscard]] std::int32_t unit_of(Member Model::*pointer, std::int64_t index) const {
+  [[nodiscard]] std::int32_t unit_of(Member Model::* pointer, std::int64_t index) const {
     return find_unit(*model_, pointer, index);
   }
 
@@ -409,7 +436,7 @@ class basic_zero_engine {
   std::vector<void*> values_;
   std::vector<void*> gradient_values_;
   std::unique_ptr<core_type> core_;
-  std::int64_t micro_steps_ = 0;  // ready for the step
+  std::int64_t micro_steps_ = 0;   // ready for the step
   std::int64_t passes_ended_ = 0;  // micro-steps completed, to see what a capture holds
   enum class micro_step_state : std::uint8_t { none, announced, running, complete };
   micro_step_state micro_step_ = micro_step_state::none;
@@ -426,8 +453,8 @@ struct world_of {
 template <int Ranks>
 inline constexpr world_of<Ranks> world{};
 
-/// The memory plan of an engine whose container has static shapes, before anything exists: a constant
-/// expression, so that a program can refuse to compile when it would not fit.
+/// The memory plan of an engine whose container has static shapes, before anything exists: a
+/// constant expression, so that a program can refuse to compile when it would not fit.
 ///
 ///     static_assert(zero::plan<Engine>(zero::world<8>).device_bytes() < 80_GiB);
 template <class Engine, int Ranks>

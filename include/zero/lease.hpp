@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/error.hpp>
+#include <zero/model/program.hpp>
+
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
-
-#include <zero/core/error.hpp>
-#include <zero/model/program.hpp>
 
 namespace zero {
 
@@ -15,6 +15,7 @@ namespace zero {
 struct overwrite_t {
   explicit overwrite_t() = default;
 };
+
 inline constexpr overwrite_t overwrite{};
 
 namespace detail {
@@ -42,8 +43,9 @@ class lease_base {
   lease_base& operator=(lease_base const&) = delete;
   lease_base& operator=(lease_base&&) = delete;
 
-  /// Closes the unit. A failure is kept and thrown by the next call of the engine; while an exception
-  /// unwinds, the run is abandoned on every rank instead, and nothing collective is started.
+  /// Closes the unit. A failure is kept and thrown by the next call of the engine; while an
+  /// exception unwinds, the run is abandoned on every rank instead, and nothing collective is
+  /// started.
   ~lease_base() {
     if (core_ == nullptr) {
       return;
@@ -60,6 +62,13 @@ class lease_base {
     }
   }
 
+  /// Tells that work in another stream of the user's uses this unit: the close waits for what is in
+  /// that stream now. Not a host wait. Devices with streams only.
+  template <class Stream>
+  void used_on(Stream stream) {
+    core().used_on(stream);
+  }
+
   /// Closes the unit now. The addresses end here.
   /// @throws logic_error when the program does not expect it; peer_error when another rank failed.
   void close() {
@@ -74,6 +83,7 @@ class lease_base {
     expects(core_ != nullptr, "zero: this lease is closed; open the unit again");
     return *core_;
   }
+
   [[nodiscard]] std::int32_t unit() const { return unit_; }
 
  private:
@@ -97,7 +107,9 @@ class ForwardLease : public detail::lease_base<Core> {
 
   /// The unit, its tensors' addresses set.
   [[nodiscard]] Object const& params() const { return *object_; }
+
   [[nodiscard]] Object const& operator*() const { return *object_; }
+
   [[nodiscard]] Object const* operator->() const { return object_; }
 
  private:
@@ -117,7 +129,9 @@ class BackwardLease : public detail::lease_base<Core> {
 
   /// The unit, its tensors' addresses set.
   [[nodiscard]] Object const& params() const { return *object_; }
+
   [[nodiscard]] Object const& operator*() const { return *object_; }
+
   [[nodiscard]] Object const* operator->() const { return object_; }
 
   /// Whether the gradients hold a sum of an earlier visit of this pass already.

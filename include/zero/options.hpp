@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include <zero/core/queue.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/loss_scale.hpp>
+
+#include <cstdint>
 
 namespace zero {
 
@@ -13,8 +13,9 @@ namespace zero {
 /// result depends on timing or on what memory held before. Off by default, and free when off.
 struct stress_options {
   bool poison = false;  ///< slots and receive buffers are filled with NaN when their use ends
-  void (*delay)(queue, void* stream) = nullptr;  ///< called before each operation, by the thread that runs
-                                                 ///< it; the stream is a GPU's, null on the host
+  void (*delay)(queue,
+                void* stream) = nullptr;  ///< called before each operation, by the thread that runs
+                                          ///< it; the stream is a GPU's, null on the host
 };
 
 /// Run-time choices of an engine. Every field has a default; every rank must choose the same.
@@ -23,14 +24,14 @@ struct engine_options {
   double clip_norm = 0;    ///< largest norm of the gradient; larger ones are scaled down; 0: off
   bool mean = true;        ///< the gradient is the mean over ranks and micro-steps; false: the sum
   int prefetch_units = 1;  ///< `Stage<3>`: gathers issued ahead of the open unit, in units
-  std::int64_t piece_bytes = std::int64_t{32} << 20;  ///< most bytes of a piece of a reduction
-  std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< `Stage<3>`: parameters up to this many
-                                                          ///< bytes stay whole on every rank
-  bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time, instead
-                             ///< of keeping them whole
-  bool overlap = true;       ///< communication runs beside compute; false: in line with it
-  typename O::options optimizer{};   ///< hyper-parameters
-  loss_scale_options loss_scale{};   ///< FP16 only
+  std::int64_t piece_bytes = std::int64_t{32} << 20;      ///< most bytes of a piece of a reduction
+  std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< `Stage<3>`: parameters up to this
+                                                          ///< many bytes stay whole on every rank
+  bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time,
+                             ///< instead of keeping them whole
+  bool overlap = true;              ///< communication runs beside compute; false: in line with it
+  typename O::options optimizer{};  ///< hyper-parameters
+  loss_scale_options loss_scale{};  ///< FP16 only
   stress_options stress{};
 };
 

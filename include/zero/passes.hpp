@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/error.hpp>
+#include <zero/plan/schedule.hpp>
+
 #include <cstdint>
 #include <exception>
 #include <iterator>
 #include <utility>
-
-#include <zero/core/error.hpp>
-#include <zero/plan/schedule.hpp>
 
 namespace zero {
 
@@ -17,10 +17,10 @@ struct MicroStep {
   std::int64_t count = 1;
 };
 
-/// The micro-steps of one step, to be iterated once: `for (auto micro : engine.micro_steps(k))`. Each
-/// turn is a training pass, forward and backward; the first overwrites the accumulators, the last
-/// completes the reduction. The pass begins with its first lease, so that an evaluation pass may come
-/// before it in the turn, or after its last lease.
+/// The micro-steps of one step, to be iterated once: `for (auto micro : engine.micro_steps(k))`.
+/// Each turn is a training pass, forward and backward; the first overwrites the accumulators, the
+/// last completes the reduction. The pass begins with its first lease, so that an evaluation pass
+/// may come before it in the turn, or after its last lease.
 template <class Engine>
 class MicroSteps {
  public:
@@ -44,6 +44,7 @@ class MicroSteps {
     }
 
     [[nodiscard]] MicroStep operator*() const { return at_; }
+
     iterator& operator++() {
       engine_->end_micro_step(at_.index + 1 == at_.count ? at_.count : 0);
       if (++at_.index < at_.count) {
@@ -51,7 +52,9 @@ class MicroSteps {
       }
       return *this;
     }
+
     void operator++(int) { ++*this; }
+
     [[nodiscard]] bool operator==(sentinel) const { return at_.index == at_.count; }
 
    private:
@@ -64,6 +67,7 @@ class MicroSteps {
   };
 
   [[nodiscard]] iterator begin() { return iterator(*engine_, count_); }
+
   [[nodiscard]] sentinel end() const { return {}; }
 
  private:
@@ -71,8 +75,8 @@ class MicroSteps {
   std::int64_t count_;
 };
 
-/// A pass that only reads parameters: the forward phase of the program, without gradients. Collective
-/// in every stage: every rank makes the same number of passes. Move-only.
+/// A pass that only reads parameters: the forward phase of the program, without gradients.
+/// Collective in every stage: every rank makes the same number of passes. Move-only.
 template <class Engine>
 class EvaluationPass {
  public:
@@ -85,6 +89,7 @@ class EvaluationPass {
   EvaluationPass(EvaluationPass&& other) noexcept
       : engine_(std::exchange(other.engine_, nullptr)),
         exceptions_(other.exceptions_) {}
+
   EvaluationPass(EvaluationPass const&) = delete;
   EvaluationPass& operator=(EvaluationPass const&) = delete;
   EvaluationPass& operator=(EvaluationPass&&) = delete;
@@ -112,8 +117,8 @@ class EvaluationPass {
     return engine_->forward(pointer, index);
   }
 
-  /// Goes through the rest of the program without using it: serves the gathers of ranks that have one
-  /// batch more.
+  /// Goes through the rest of the program without using it: serves the gathers of ranks that have
+  /// one batch more.
   void follow() { engine_->follow(); }
 
   /// Ends the pass now.

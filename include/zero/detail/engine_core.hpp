@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <exception>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <zero/core/error.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/core/random.hpp>
@@ -27,10 +16,21 @@
 #include <zero/plan/digest.hpp>
 #include <zero/plan/plan.hpp>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace zero::detail {
 
-/// The user's container as the core sees it: names, and for each parameter the tensors whose address
-/// is written when a lease opens.
+/// The user's container as the core sees it: names, and for each parameter the tensors whose
+/// address is written when a lease opens.
 struct bound_model {
   std::vector<std::string> unit_names;
   std::vector<parameter_view> parameters;
@@ -38,13 +38,9 @@ struct bound_model {
   std::vector<tensor_base*> gradients;
 };
 
-/// The policies that code depends on, apart from the container and the stage: engines that differ only
-/// in these share all code below.
-template <class Device,
-          class Communicator,
-          class Optimizer,
-          class Parameter,
-          bool NativeAccumulate>
+/// The policies that code depends on, apart from the container and the stage: engines that differ
+/// only in these share all code below.
+template <class Device, class Communicator, class Optimizer, class Parameter, bool NativeAccumulate>
 struct engine_types {
   using device = Device;
   using communicator = Communicator;
@@ -131,7 +127,8 @@ class engine_core {
         auto const& op = segment.operations[static_cast<std::size_t>(i)];
         if (op.unit == resident && op.gradient_slot >= 0) {
           resident_slot_ = op.gradient_slot;
-          fill(memory_.gradient_slot(op.gradient_slot), 0,
+          fill(memory_.gradient_slot(op.gradient_slot),
+               0,
                plan_.layout.units[static_cast<std::size_t>(resident)].gradient_slot_bytes);
         }
       }
@@ -144,7 +141,8 @@ class engine_core {
   void open(std::int32_t unit, phase ph) {
     auto const op = executor_.pass_token({unit, ph, true});
     if (options_.stress.poison && op.gradient_slot >= 0 && op.has(flag_opens)) {
-      fill(memory_.gradient_slot(op.gradient_slot), 0xff,
+      fill(memory_.gradient_slot(op.gradient_slot),
+           0xff,
            plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
     }
     for_parameters(unit, [&](std::size_t i, unit_range const* range, std::int64_t offset) {
@@ -152,8 +150,7 @@ class engine_core {
       value->address = range == nullptr ? nullptr : parameter_base(*range, unit, op) + offset;
       if (ph == phase::backward) {
         model_.gradients[i]->address =
-            range == nullptr || range->frozen ? nullptr
-                                              : gradient_base(*range, unit, op) + offset;
+            range == nullptr || range->frozen ? nullptr : gradient_base(*range, unit, op) + offset;
       }
     });
   }
@@ -164,11 +161,13 @@ class engine_core {
       auto const& op = executor_.next_operation();
       if (op.gradient_slot >= 0 && op.has(flag_closes) &&
           touched_[static_cast<std::size_t>(unit)] == 0) {
-        fill(memory_.gradient_slot(op.gradient_slot), 0,
+        fill(memory_.gradient_slot(op.gradient_slot),
+             0,
              plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
       }
       if (options_.stress.poison && op.parameter_slot >= 0 && op.has(flag_frees)) {
-        fill(memory_.parameter_slot(op.parameter_slot), 0xff,
+        fill(memory_.parameter_slot(op.parameter_slot),
+             0xff,
              plan_.layout.units[static_cast<std::size_t>(unit)].parameter_slot_bytes);
       }
     }
@@ -219,7 +218,9 @@ class engine_core {
   [[noreturn]] void fail_misuse(std::string const& what) { executor_.fail_misuse(what); }
 
   void check() { executor_.check(); }
+
   [[nodiscard]] bool in_pass() const { return executor_.in_pass(); }
+
   [[nodiscard]] program_cursor const& cursor() const { return executor_.cursor(); }
 
   // --- steps and results -------------------------------------------------------------------------
@@ -245,6 +246,20 @@ class engine_core {
     control.clip_norm = options_.clip_norm;
     control.mean = mean_factor(micro_steps);
     return control;
+  }
+
+  // --- streams of the user's ---------------------------------------------------------------------
+
+  /// The compute queue waits for what is in a stream of the user's.
+  template <class Stream>
+  void used_on(Stream stream) {
+    device_.include(stream);
+  }
+
+  /// A stream of the user's waits for what is in all queues.
+  template <class Stream>
+  void join(Stream stream) {
+    device_.make_wait(stream);
   }
 
   // --- capture -----------------------------------------------------------------------------------
@@ -303,9 +318,10 @@ class engine_core {
     step_record record;
     download(device_, &record, control_.ring() + result_slot_, sizeof record);
     if (record.at_floor && options_.loss_scale.at_floor == at_floor::raise) {
-      throw numeric_error(executor_.sentence(
-          "an overflow wants a loss scale below its minimum; raise the minimum or lower the learning "
-          "rate."));
+      throw numeric_error(
+          executor_.sentence("an overflow wants a loss scale below its minimum; raise the minimum "
+                             "or lower the learning "
+                             "rate."));
     }
     return record;
   }
@@ -319,7 +335,8 @@ class engine_core {
     executor_.joined();
   }
 
-  // --- small exchanges outside the plan ------------------------------------------------------------
+  // --- small exchanges outside the plan
+  // ------------------------------------------------------------
 
   /// Gathers `bytes` of each rank on every rank, in rank order. Collective; waits.
   void gather_bytes(void const* mine, std::int64_t bytes, void* all, char const* what) {
@@ -359,14 +376,21 @@ class engine_core {
     return tag;
   }
 
-  // --- what the parts of the engine look at --------------------------------------------------------
+  // --- what the parts of the engine look at
+  // --------------------------------------------------------
 
   [[nodiscard]] execution_plan const& plan() const { return plan_; }
+
   [[nodiscard]] bound_model const& model() const { return model_; }
+
   [[nodiscard]] pool_memory<device_type> const& memory() const { return memory_; }
+
   [[nodiscard]] control_block<optimizer> const& control() const { return control_; }
+
   [[nodiscard]] device_type& device() { return device_; }
+
   [[nodiscard]] communicator_type& communicator() { return communicator_; }
+
   [[nodiscard]] communicator_type const& communicator() const { return communicator_; }
 
   /// The whole parameters are as the masters say, on every rank.
@@ -380,16 +404,17 @@ class engine_core {
   }
 
  private:
-  /// Calls `f(index, range or nullptr, offset in bytes)` for each parameter that unit `unit` declares.
+  /// Calls `f(index, range or nullptr, offset in bytes)` for each parameter that unit `unit`
+  /// declares.
   template <class F>
   void for_parameters(std::int32_t unit, F&& f) {
     auto const u = static_cast<std::size_t>(unit);
     for (auto i = static_cast<std::size_t>(first_parameter_[u]);
-         i < static_cast<std::size_t>(first_parameter_[u + 1]); ++i) {
+         i < static_cast<std::size_t>(first_parameter_[u + 1]);
+         ++i) {
       auto const& place = plan_.layout.places[i];
       auto const* const range =
-          place.range < 0 ? nullptr
-                          : &plan_.layout.ranges[static_cast<std::size_t>(place.range)];
+          place.range < 0 ? nullptr : &plan_.layout.ranges[static_cast<std::size_t>(place.range)];
       f(i, range, range == nullptr ? 0 : place.offset * bytes_of(range->type));
     }
   }
@@ -449,7 +474,8 @@ class engine_core {
   [[nodiscard]] int slot_of_open_gradient(std::int32_t unit) const {
     auto const& segment = plan_.passes[static_cast<std::size_t>(index_of(executor_.pass()))];
     for (auto p = static_cast<std::size_t>(executor_.cursor().position());
-         p < segment.tokens.size(); ++p) {
+         p < segment.tokens.size();
+         ++p) {
       auto const& token = segment.tokens[p];
       if (token.unit == unit && token.ph == phase::backward && !token.open) {
         return segment.operations[static_cast<std::size_t>(segment.starts[p + 1])].gradient_slot;
@@ -460,9 +486,8 @@ class engine_core {
 
   /// Fills memory on the compute queue.
   void fill(std::byte* address, int byte, std::int64_t bytes) {
-    device_.enqueue(queue::compute, [address, byte, bytes](stream s) {
-      kernels::fill(s, address, byte, bytes);
-    });
+    device_.enqueue(queue::compute,
+                    [address, byte, bytes](stream s) { kernels::fill(s, address, byte, bytes); });
   }
 
   void fill_now(pool p) {
@@ -486,15 +511,17 @@ class engine_core {
       fill_now(static_cast<pool>(p));
     }
     if (options_.stress.poison) {
-      for (auto const p : {pool::gradients, pool::parameter_slots, pool::gradient_slots,
-                           pool::receive}) {
+      for (auto const p :
+           {pool::gradients, pool::parameter_slots, pool::gradient_slots, pool::receive}) {
         if (memory_.allocated_bytes(p) > 0) {
           fill(memory_.base(p), 0xff, memory_.allocated_bytes(p));
         }
       }
     }
     if (!bodies_.segments().empty()) {
-      upload(device_, control_.segments(), bodies_.segments().data(),
+      upload(device_,
+             control_.segments(),
+             bodies_.segments().data(),
              static_cast<std::int64_t>(bodies_.segments().size() * sizeof(update_segment)));
     }
     reset_state();
@@ -517,8 +544,8 @@ class engine_core {
     steps_ = 0;
   }
 
-  /// Stands for all that a step depends on besides the plan. The optimizer's options may have padding
-  /// between them, which has no value; what it makes of a few numbers stands for them.
+  /// Stands for all that a step depends on besides the plan. The optimizer's options may have
+  /// padding between them, which has no value; what it makes of a few numbers stands for them.
   [[nodiscard]] std::uint64_t digest_of_step() const {
     exact_float_environment const environment;
     fnv1a h;

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/random.hpp>
@@ -19,6 +12,13 @@
 #include <zero/model/program.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/precision.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace zero::detail {
 
@@ -34,10 +34,11 @@ struct all_allowed<type_list<Ts...>, Precision> {
 template <class Model, class Precision>
 struct check_element_types {
   static constexpr bool value = true;
-  static_assert(all_allowed<model_element_types<Model>, Precision>::value,
-                "zero::ZeroEngine: the container holds tensors of a type that Precision does not "
-                "allow; write Precision<P> with the tensors' own type (FP32 tensors may stand beside "
-                "any).");
+  static_assert(
+      all_allowed<model_element_types<Model>, Precision>::value,
+      "zero::ZeroEngine: the container holds tensors of a type that Precision does not "
+      "allow; write Precision<P> with the tensors' own type (FP32 tensors may stand beside "
+      "any).");
 };
 
 /// Turns policies into values and types: the only place that knows both.
@@ -113,9 +114,10 @@ struct engine_setup {
       Optimizer::update(w, 0.0F, m, scalars);
     }
     if (w != 0 || moments[0] != 0 || moments[1] != 0) {
-      throw logic_error("zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
-                        "and zero moments; padding must stay zero, so write update() such that zeros "
-                        "stay zeros.");
+      throw logic_error(
+          "zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
+          "and zero moments; padding must stay zero, so write update() such that zeros "
+          "stay zeros.");
     }
   }
 
@@ -135,21 +137,30 @@ struct engine_setup {
     }
     check_zeros(options);
     auto const layout = describe(model);
-    auto plan = make_plan(layout.parameters, layout.units, make_program(model),
-                          config(communicator.size(), options));
-    // FP16 sums in the wire type would overflow early: contributions are averaged before they are added
+    auto plan = make_plan(
+        layout.parameters, layout.units, make_program(model), config(communicator.size(), options));
+    // FP16 sums in the wire type would overflow early: contributions are averaged before they are
+    // added
     auto const world = static_cast<double>(communicator.size());
     auto const prescale =
         native_reduction && std::is_same_v<parameter_type, fp16> ? 1.0 / world : 1.0;
     auto bound = bind(model, gradients);
     if constexpr (on_host && sizeof...(DeviceArguments) == 0) {
-      return std::make_unique<engine_core<types>>(
-          std::move(plan), std::move(bound), std::move(communicator), options,
-          Precision::loss_scaling, prescale, host_options{.asynchronous = options.overlap});
+      return std::make_unique<engine_core<types>>(std::move(plan),
+                                                  std::move(bound),
+                                                  std::move(communicator),
+                                                  options,
+                                                  Precision::loss_scaling,
+                                                  prescale,
+                                                  host_options{.asynchronous = options.overlap});
     } else {
-      return std::make_unique<engine_core<types>>(
-          std::move(plan), std::move(bound), std::move(communicator), options,
-          Precision::loss_scaling, prescale, std::forward<DeviceArguments>(device)...);
+      return std::make_unique<engine_core<types>>(std::move(plan),
+                                                  std::move(bound),
+                                                  std::move(communicator),
+                                                  options,
+                                                  Precision::loss_scaling,
+                                                  prescale,
+                                                  std::forward<DeviceArguments>(device)...);
     }
   }
 };

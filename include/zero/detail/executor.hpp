@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <exception>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/detail/operation_context.hpp>
@@ -15,6 +9,12 @@
 #include <zero/plan/plan.hpp>
 #include <zero/plan/race_checker.hpp>
 #include <zero/plan/wait_tracker.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace zero::detail {
 
@@ -102,14 +102,16 @@ class executor {
   }
 
   [[nodiscard]] bool in_pass() const { return cursor_.active(); }
+
   [[nodiscard]] pass_kind pass() const { return pass_; }
+
   [[nodiscard]] program_cursor const& cursor() const { return cursor_; }
 
   /// A sequence number for a collective outside the plan.
   [[nodiscard]] std::uint64_t next_sequence() { return ++sequence_; }
 
-  /// What is issued from now on is captured and replayed later: the first pass publishes, whatever ran
-  /// before, and the step's numbers are read from where they are written before each replay.
+  /// What is issued from now on is captured and replayed later: the first pass publishes, whatever
+  /// ran before, and the step's numbers are read from where they are written before each replay.
   void begin_capture() {
     tracker_.join();
     fresh_before_capture_ = fresh_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/error.hpp>
+#include <zero/plan/plan.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <zero/core/error.hpp>
-#include <zero/plan/plan.hpp>
 
 namespace zero::detail {
 
@@ -25,15 +25,16 @@ class pool_memory {
     for (std::size_t i = 0; i < pool_count; ++i) {
       if (bytes_[i] != plan.pools.bytes[i]) {
         throw logic_error("zero: the plan says " + std::to_string(plan.pools.bytes[i]) +
-                          " bytes for pool '" + name(static_cast<pool>(i)) + "', but its contents need " +
-                          std::to_string(bytes_[i]) + "; report this as a defect of zero.");
+                          " bytes for pool '" + name(static_cast<pool>(i)) +
+                          "', but its contents need " + std::to_string(bytes_[i]) +
+                          "; report this as a defect of zero.");
       }
     }
     try {
       for (std::size_t i = 0; i < pool_count; ++i) {
         if (bytes_[i] > 0) {
-          base_[i] = static_cast<std::byte*>(
-              device.allocate(bytes_[i], name(static_cast<pool>(i))));
+          base_[i] =
+              static_cast<std::byte*>(device.allocate(bytes_[i], name(static_cast<pool>(i))));
           allocated_[i] = bytes_[i];
         }
       }
@@ -48,6 +49,7 @@ class pool_memory {
 
   pool_memory(pool_memory const&) = delete;
   pool_memory& operator=(pool_memory const&) = delete;
+
   ~pool_memory() { release(); }
 
   /// Bytes that the allocation call of a pool was given.
@@ -83,6 +85,7 @@ class pool_memory {
   [[nodiscard]] std::int64_t owned_begin(unit_range const& r) const {
     return unit_of(r).optimizer_sharded ? shard_begin(r) : 0;
   }
+
   [[nodiscard]] std::int64_t owned_elements(unit_range const& r) const {
     return unit_of(r).optimizer_sharded ? r.shard : r.elements;
   }
@@ -91,15 +94,15 @@ class pool_memory {
   [[nodiscard]] std::byte* owned_accumulators(unit_range const& r) const {
     return unit_of(r).optimizer_sharded ? shard_accumulators(r) : held_accumulators(r);
   }
+
   [[nodiscard]] std::byte* owned_parameters(unit_range const& r) const {
     return unit_of(r).optimizer_sharded ? shard_parameters(r) : held_parameters(r);
   }
 
   /// FP32 master weights of the owned elements: state, or the FP32 parameter itself.
   [[nodiscard]] float* masters(unit_range const& r) const {
-    return r.type == dtype::fp32
-               ? reinterpret_cast<float*>(owned_parameters(r))
-               : reinterpret_cast<float*>(base(pool::optimizer) + r.state_offset);
+    return r.type == dtype::fp32 ? reinterpret_cast<float*>(owned_parameters(r))
+                                 : reinterpret_cast<float*>(base(pool::optimizer) + r.state_offset);
   }
 
   /// State array `index` of the owned elements.
@@ -113,10 +116,12 @@ class pool_memory {
     return base(pool::parameter_slots) +
            plan_->pools.parameter_slot_offsets[static_cast<std::size_t>(slot)];
   }
+
   [[nodiscard]] std::byte* gradient_slot(int slot) const {
     return base(pool::gradient_slots) +
            plan_->pools.gradient_slot_offsets[static_cast<std::size_t>(slot)];
   }
+
   [[nodiscard]] std::byte* receive(int buffer) const {
     return base(pool::receive) + buffer * plan_->pools.receive_bytes;
   }
@@ -124,6 +129,7 @@ class pool_memory {
   [[nodiscard]] unit_layout const& unit_of(unit_range const& r) const {
     return plan_->layout.units[static_cast<std::size_t>(r.unit)];
   }
+
   [[nodiscard]] std::int64_t shard_begin(unit_range const& r) const { return rank_ * r.shard; }
 
  private:
@@ -133,9 +139,9 @@ class pool_memory {
     auto grow = [&](pool p, std::int64_t end) { at(p) = std::max(at(p), end); };
     for (auto const& r : plan_->layout.ranges) {
       auto const& unit = unit_of(r);
-      grow(pool::parameters,
-           r.parameter_offset +
-               (unit.parameters_sharded ? r.shard : r.elements) * bytes_of(r.type));
+      grow(
+          pool::parameters,
+          r.parameter_offset + (unit.parameters_sharded ? r.shard : r.elements) * bytes_of(r.type));
       if (!r.frozen) {
         grow(pool::gradients,
              r.accumulator_offset + (unit.gradients_sharded ? r.shard : r.elements) *
@@ -165,8 +171,9 @@ class pool_memory {
         }
         if (op.kind == operation_kind::exchange) {
           auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
-          piece = std::max(piece, (op.piece_end - op.piece_begin) * plan_->config.world *
-                                      wire_bytes(plan_->config, r.type, op.has(flag_wide)));
+          piece = std::max(piece,
+                           (op.piece_end - op.piece_begin) * plan_->config.world *
+                               wire_bytes(plan_->config, r.type, op.has(flag_wide)));
         }
       }
     }

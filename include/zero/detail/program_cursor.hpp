@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/error.hpp>
+#include <zero/model/program.hpp>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <zero/core/error.hpp>
-#include <zero/model/program.hpp>
 
 namespace zero::detail {
 
@@ -27,9 +27,9 @@ class program_cursor {
   void end() { tokens_ = nullptr; }
 
   [[nodiscard]] bool active() const { return tokens_ != nullptr; }
-  [[nodiscard]] bool finished() const {
-    return at_ == static_cast<std::int32_t>(tokens_->size());
-  }
+
+  [[nodiscard]] bool finished() const { return at_ == static_cast<std::int32_t>(tokens_->size()); }
+
   [[nodiscard]] std::int32_t position() const { return at_; }
 
   /// Whether the program goes on with this open or close.

@@ -34,6 +34,12 @@ struct execution_plan {
   /// Bytes that one rank allocates on the device: all pools.
   [[nodiscard]] constexpr std::int64_t device_bytes() const { return pools.total_bytes(); }
 
+  /// Whether all pools fit into `free_bytes` beside what the plan cannot know: `user_bytes` of
+  /// activations, a context that is still to come, and buffers of the communicator.
+  [[nodiscard]] constexpr bool fits(std::int64_t free_bytes, std::int64_t user_bytes) const {
+    return device_bytes() <= free_bytes - user_bytes;
+  }
+
   /// Bytes of states, gradients, slots and pieces by the closed form, padding not counted.
   [[nodiscard]] constexpr std::int64_t formula_bytes() const { return pools.formula_bytes(); }
 };

@@ -65,6 +65,14 @@ TEST_CASE("a plan is the same every time it is made") {
   }
 }
 
+TEST_CASE("a plan fits where its pools and the user's bytes do") {
+  constexpr auto bytes = deep_plan(8, 3).device_bytes();
+  static_assert(deep_plan(8, 3).fits(bytes, 0));
+  static_assert(!deep_plan(8, 3).fits(bytes - 1, 0));
+  static_assert(!deep_plan(8, 3).fits(bytes + 99, 100));
+  static_assert(deep_plan(8, 3).fits(bytes + 100, 100));
+}
+
 TEST_CASE("settings out of range are refused with a sentence that names them") {
   auto refused = [](zero::plan_config const& config, char const* sentence) {
     zero::test::random_case c;

@@ -162,6 +162,24 @@ class cuda_device {
   /// The stream that a queue's bodies receive.
   [[nodiscard]] cudaStream_t stream(queue q) const noexcept { return streams_[index(q)]; }
 
+  /// The compute queue waits for what is in `other` now: work of the user's on another stream.
+  void include(cudaStream_t other) {
+    guarded([&] {
+      outside_.record(other);
+      outside_.make_wait(stream(queue::compute));
+    });
+  }
+
+  /// `other` waits for what is in all queues now.
+  void make_wait(cudaStream_t other) {
+    guarded([&] {
+      for (auto const q : {queue::compute, queue::comm, queue::reduce}) {
+        borders_[index(q)].record(stream(q));
+        borders_[index(q)].make_wait(other);
+      }
+    });
+  }
+
   /// The device's number.
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
 
@@ -342,6 +360,7 @@ class cuda_device {
   std::array<gpu::stream, queue_count> own_;  // the compute queue's is the user's
   std::array<cudaStream_t, queue_count> streams_{};
   std::array<gpu::event, queue_count> borders_;
+  gpu::event outside_{gpu::event_timing::off};  // of a stream of the user's
   std::vector<gpu_event> events_;
   std::array<std::uint64_t, queue_count> issued_{};
   std::array<std::array<std::uint64_t, queue_count>, queue_count> seen_{};  // [who waits][for whom]
