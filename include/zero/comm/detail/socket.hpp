@@ -104,14 +104,17 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
     // MSG_NOSIGNAL: a peer that went away is an error code here, not a SIGPIPE in the user's
     // program.
     auto const sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
+    if (sent >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      continue;
+    }
+    int const code = errno;
+    if (code == EAGAIN || code == EWOULDBLOCK) {
       if (!wait_ready(socket, POLLOUT, until)) {
         return ETIMEDOUT;
       }
-    } else if (errno != EINTR) {
-      return errno;
+    } else if (code != EINTR) {
+      return code;
     }
   }
   return 0;
@@ -126,14 +129,15 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
     auto const got = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(got));
-    } else if (got == 0) {
-      return ECONNRESET;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      continue;
+    }
+    int const code = got == 0 ? ECONNRESET : errno;
+    if (code == EAGAIN || code == EWOULDBLOCK) {
       if (!wait_ready(socket, POLLIN, until)) {
         return ETIMEDOUT;
       }
-    } else if (errno != EINTR) {
-      return errno;
+    } else if (code != EINTR) {
+      return code;
     }
   }
   return 0;
