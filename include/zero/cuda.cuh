@@ -5,6 +5,7 @@
 /// Everything, for translation units that nvcc compiles; NCCL's part where its header is found.
 
 #include <zero/comm/local_gpu.cuh>
+#include <zero/comm/local_gpu_communicator.cuh>
 #include <zero/device/gpu/accumulate.cuh>
 #include <zero/device/gpu/cast.cuh>
 #include <zero/device/gpu/control.cuh>
@@ -17,6 +18,7 @@
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/norm.cuh>
+#include <zero/device/gpu/stamps.hpp>
 #include <zero/device/gpu/stream.hpp>
 #include <zero/device/gpu/sum.cuh>
 #include <zero/device/gpu/update.cuh>
@@ -27,5 +29,6 @@
 #  include <zero/comm/nccl_communicator.hpp>
 #  include <zero/comm/nccl_error.hpp>
 #  include <zero/comm/nccl_memory.hpp>
+#  include <zero/comm/nccl_mpi.hpp>
 #  include <zero/comm/nccl_options.hpp>
 #endif

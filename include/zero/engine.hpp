@@ -23,6 +23,7 @@
 #include <zero/passes.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/policy_set.hpp>
+#include <zero/trace/timeline.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -131,7 +132,6 @@ class basic_zero_engine {
   }
 
   // --- values
-  // ----------------------------------------------------------------------------------------
 
   /// Sets the parameters from a function and starts training anew: moments, step count and loss
   /// scale as before the first step. `fill(view, first, values)` writes the values of elements
@@ -205,7 +205,6 @@ class basic_zero_engine {
   }
 
   // --- a step
-  // ------------------------------------------------------------------------------------------
 
   /// The micro-steps of one step; iterate over it once. `count` must be equal on all ranks.
   [[nodiscard]] MicroSteps<basic_zero_engine> micro_steps(std::int64_t count = 1) {
@@ -306,8 +305,15 @@ class basic_zero_engine {
     core_->join(stream);
   }
 
+  /// Records when each operation and each visit began and ended on its queue, up to `most` of them;
+  /// the calls that follow pay two time stamps each. Waits; allocates.
+  void start_timeline(std::int64_t most = 65536) { core_->start_timeline(most); }
+
+  /// Ends recording and returns what was recorded, by queue: compute, communication, reduction.
+  /// Waits; allocates. `zero::trace_json(entries, rank())` is what Perfetto opens.
+  [[nodiscard]] std::vector<timeline_entry> stop_timeline() { return core_->stop_timeline(); }
+
   // --- evaluation
-  // ------------------------------------------------------------------------------------
 
   /// Begins a pass that only reads parameters. Allowed between passes, so also in the loop over the
   /// micro-steps, before the first lease of a turn or after its last. Collective.
@@ -322,7 +328,6 @@ class basic_zero_engine {
   }
 
   // --- what is known
-  // ---------------------------------------------------------------------------------
 
   /// The plan: layout, pools, program, segments.
   [[nodiscard]] execution_plan const& plan() const { return core_->plan(); }

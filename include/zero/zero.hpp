@@ -73,4 +73,8 @@
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 #include <zero/policy/stage.hpp>
+#include <zero/trace/ranges.hpp>
+#include <zero/trace/recorder.hpp>
+#include <zero/trace/stamps.hpp>
+#include <zero/trace/timeline.hpp>
 #include <zero/version.hpp>

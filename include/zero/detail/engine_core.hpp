@@ -114,7 +114,7 @@ class engine_core {
     communicator_.leave();
   }
 
-  // --- passes and leases -------------------------------------------------------------------------
+  // --- passes and leases
 
   void begin_pass(pass_kind pass) {
     executor_.begin(pass);
@@ -223,7 +223,7 @@ class engine_core {
 
   [[nodiscard]] program_cursor const& cursor() const { return executor_.cursor(); }
 
-  // --- steps and results -------------------------------------------------------------------------
+  // --- steps and results
 
   void step(step_options const& step, std::int64_t micro_steps) {
     executor_.check();
@@ -248,7 +248,7 @@ class engine_core {
     return control;
   }
 
-  // --- streams of the user's ---------------------------------------------------------------------
+  // --- streams of the user's
 
   /// The compute queue waits for what is in a stream of the user's.
   template <class Stream>
@@ -262,7 +262,26 @@ class engine_core {
     device_.make_wait(stream);
   }
 
-  // --- capture -----------------------------------------------------------------------------------
+  // --- timeline
+
+  void start_timeline(std::int64_t most) {
+    drain();
+    timeline_ = std::make_unique<timeline_recorder<stream>>(static_cast<std::size_t>(most));
+    timeline_->start(device_);
+    executor_.record_timeline(timeline_.get());
+  }
+
+  [[nodiscard]] std::vector<timeline_entry> stop_timeline() {
+    expects(timeline_ != nullptr,
+            "zero::ZeroEngine: stop_timeline needs a start_timeline before it");
+    executor_.record_timeline(nullptr);
+    drain();
+    auto entries = timeline_->entries();
+    timeline_.reset();
+    return entries;
+  }
+
+  // --- capture
 
   /// Captures what `issue` puts into the queues, on devices that can.
   /// @return the device's graph
@@ -336,7 +355,6 @@ class engine_core {
   }
 
   // --- small exchanges outside the plan
-  // ------------------------------------------------------------
 
   /// Gathers `bytes` of each rank on every rank, in rank order. Collective; waits.
   void gather_bytes(void const* mine, std::int64_t bytes, void* all, char const* what) {
@@ -377,7 +395,6 @@ class engine_core {
   }
 
   // --- what the parts of the engine look at
-  // --------------------------------------------------------
 
   [[nodiscard]] execution_plan const& plan() const { return plan_; }
 
@@ -623,6 +640,7 @@ class engine_core {
   control_block<optimizer> control_;
   typename Types::bodies bodies_;
   executor<device_type, typename Types::bodies, communicator_type> executor_;
+  std::unique_ptr<timeline_recorder<stream>> timeline_;
   std::vector<char> touched_;
   std::vector<std::int32_t> first_parameter_;
   int resident_slot_ = -1;

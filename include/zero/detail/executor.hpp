@@ -9,6 +9,8 @@
 #include <zero/plan/plan.hpp>
 #include <zero/plan/race_checker.hpp>
 #include <zero/plan/wait_tracker.hpp>
+#include <zero/trace/ranges.hpp>
+#include <zero/trace/recorder.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -27,6 +29,8 @@ namespace zero::detail {
 template <class Device, class Operations, class Communicator>
 class executor {
  public:
+  using stream = typename Device::stream_type;
+
   executor(execution_plan const& plan,
            Device& device,
            Operations& bodies,
@@ -37,7 +41,8 @@ class executor {
         bodies_(&bodies),
         communicator_(&communicator),
         cursor_(std::move(unit_names)),
-        tracker_(race_checker::index_for(plan)) {}
+        tracker_(race_checker::index_for(plan)),
+        visits_(plan.layout.units.size()) {}
 
   /// Starts a pass. @throws logic_error inside a pass.
   void begin(pass_kind pass) {
@@ -187,11 +192,44 @@ class executor {
       context.pass = pass_index_;
       context.unit_name = cursor_.unit_name(op.unit);
       context.control_is_set = capturing_;
-      device_->enqueue(q, [bodies = bodies_, op, context, control = control_](auto stream) {
-        bodies->run(op, context, control, stream);
+      profiler_range const range(name(op.kind), context.unit_name);
+      auto const number = begin_entry(name(op.kind), context.unit_name, q);
+      device_->enqueue(q, [bodies = bodies_, op, context, control = control_](auto s) {
+        bodies->run(op, context, control, s);
       });
+      end_entry(number);
     }
     tracker_.after(op, q, [&](std::int32_t event) { device_->record(q, event); });
+  }
+
+  /// What a profiler and a timeline know of a lease that is open.
+  struct visit {
+    std::int64_t entry = -1;
+    std::uint64_t range = 0;
+  };
+
+  void begin_visit(visit& v, program_token const& token) {
+    auto const* const what = token.ph == phase::forward ? "forward" : "backward";
+    auto const* const unit = cursor_.unit_name(token.unit);
+    v.range = start_profiler_range(what, unit);
+    v.entry = begin_entry(what, unit, queue::compute);
+  }
+
+  void end_visit(visit& v) {
+    end_entry(std::exchange(v.entry, -1));
+    end_profiler_range(std::exchange(v.range, 0));
+  }
+
+  [[nodiscard]] std::int64_t begin_entry(char const* what, char const* unit, queue row) {
+    return timeline_ == nullptr || capturing_
+               ? -1
+               : timeline_->begin(*device_, {what, unit, row, step_, false});
+  }
+
+  void end_entry(std::int64_t number) {
+    if (timeline_ != nullptr) {
+      timeline_->end(*device_, number);
+    }
   }
 
   execution_plan const* plan_;
@@ -209,6 +247,8 @@ class executor {
   std::int64_t step_ = 0;
   std::uint64_t sequence_ = 0;
   step_control control_{};
+  std::vector<visit> visits_;  // of each unit, while its lease is open
+  timeline_recorder<stream>* timeline_ = nullptr;
 };
 
 }  // namespace zero::detail

@@ -11,6 +11,7 @@
 #include <zero/device/gpu/event.hpp>
 #include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/memory.hpp>
+#include <zero/device/gpu/stamps.hpp>
 #include <zero/device/gpu/stream.hpp>
 
 #include <cuda_runtime_api.h>

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/device/host_stream.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+namespace zero {
+
+/// Points in time at which a queue got somewhere, one preallocated place each. `set(place, stream)`
+/// runs inside a body of the queue; `microseconds(from, to)` is read when the queues are empty.
+/// Each kind of stream has its own specialisation; a GPU's is in device/gpu/stamps.hpp.
+template <class Stream>
+class time_stamps;
+
+/// On the host: the steady clock, read by the thread that runs the queue.
+template <>
+class time_stamps<host_stream> {
+ public:
+  explicit time_stamps(std::size_t places)
+      : at_(places) {}
+
+  void set(std::size_t place, host_stream /*stream*/) noexcept {
+    at_[place] = std::chrono::steady_clock::now();
+  }
+
+  [[nodiscard]] double microseconds(std::size_t from, std::size_t to) const {
+    return std::chrono::duration<double, std::micro>(at_[to] - at_[from]).count();
+  }
+
+ private:
+  std::vector<std::chrono::steady_clock::time_point> at_;
+};
+
+}  // namespace zero
