@@ -15,6 +15,14 @@ class shape;
 struct parameter_traits;
 template <element T, std::int64_t... Extents>
 class Tensor;
+struct traffic;
+class logic_error;
+class peer_error;
+class cuda_error;
+class nccl_error;
+class io_error;
+class out_of_memory;
+class numeric_error;
 
 // model
 struct parameter;
@@ -56,14 +64,31 @@ struct Reduction;
 struct AdamW;
 struct Sgd;
 struct PlainSgd;
-struct PlainSgd;
 struct Lion;
 
 struct Local;
+struct local_options;
+class local_world;
+class local_communicator;
 struct Nccl;
 
 struct Host;
+class host_device;
 struct Cuda;
+
+// plans, and what an engine takes and gives
+struct plan_config;
+struct plan_digest;
+struct execution_plan;
+struct loss_scale_options;
+struct step_options;
+struct step_record;
+struct parameter_view;
+struct MicroStep;
+template <class Engine>
+class MicroSteps;
+template <class Engine>
+class EvaluationPass;
 
 /// The engine in its canonical form. Write `ZeroEngine<Model, policies...>`, which takes the
 /// policies in any order, fills in the defaults and names this type.
