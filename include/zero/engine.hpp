@@ -429,6 +429,7 @@ class basic_zero_engine {
   }
 
   void expect_no_pass(char const* call) {
+    core_->check();
     complete_micro_step();
     if (core_->in_pass()) {
       throw logic_error(std::string("zero::ZeroEngine: ") + call +
