@@ -25,8 +25,8 @@ struct parameter {
 /// parameters of one unit are adjacent, and units are numbered in the same order; a unit may have
 /// no parameter at all.
 struct model_layout {
-  std::vector<parameter> parameters;
-  std::int32_t units = 0;
+  std::vector<parameter> parameters;  ///< in the order of declaration
+  std::int32_t units = 0;             ///< those without parameters counted too
 
   friend constexpr bool operator==(model_layout const&, model_layout const&) = default;
 };

@@ -18,9 +18,9 @@ enum class phase : std::uint8_t { forward, backward };
 
 /// One end of a lease: user code opens or closes a unit.
 struct program_token {
-  std::int32_t unit = 0;
-  phase ph = phase::forward;
-  bool open = true;
+  std::int32_t unit = 0;      ///< index of the unit
+  phase ph = phase::forward;  ///< whether a forward or a backward lease
+  bool open = true;           ///< opens the unit; otherwise closes it
 
   friend constexpr bool operator==(program_token const&, program_token const&) = default;
 };
@@ -28,8 +28,8 @@ struct program_token {
 /// The opens and closes of a training pass, in the order in which every rank does them: first those
 /// of the forward phase, then those of the backward phase. An evaluation pass is the forward phase.
 struct program {
-  std::vector<program_token> forward;
-  std::vector<program_token> backward;
+  std::vector<program_token> forward;   ///< the tokens of the forward phase
+  std::vector<program_token> backward;  ///< the tokens of the backward phase
 
   friend constexpr bool operator==(program const&, program const&) = default;
 };
