@@ -71,10 +71,20 @@ class executor {
     }
     auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
     cursor_.advance();
+    auto& visit = visits_[static_cast<std::size_t>(token.unit)];
+    if (!token.open) {
+      end_visit(visit);
+    }
     issue_point(point);
     check();  // a wait for a peer that failed has returned with nothing to show
+    if (token.open) {
+      begin_visit(visit, token);
+    }
     return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
   }
+
+  /// Records operations and visits from now on; null: no more. The recorder must outlive that.
+  void record_timeline(timeline_recorder<stream>* recorder) { timeline_ = recorder; }
 
   /// The operation that the next token will issue first; what an open is about to use.
   [[nodiscard]] operation const& next_operation() const {
