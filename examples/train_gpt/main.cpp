@@ -40,6 +40,9 @@ void run(options const& chosen) {
   for (train_function const train : trainings) {
     reports.push_back(train(chosen, text));
   }
+  if (!reports.front().first_rank) {
+    return;  // another process tells
+  }
   if (!chosen.report.empty()) {
     write_json(reports, chosen.compare, chosen.report);
   }

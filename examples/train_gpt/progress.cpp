@@ -18,7 +18,7 @@ schedule::schedule(options const& chosen)
       peak_(chosen.lr) {}
 
 double schedule::learning_rate(std::int64_t step) const {
-  std::int64_t const warm_up = (steps_ + 19) / 20;
+  std::int64_t const warm_up = std::max(steps_ / 20, std::min<std::int64_t>((steps_ + 1) / 2, 20));
   if (step < warm_up) {
     return peak_ * static_cast<double>(step + 1) / static_cast<double>(warm_up);
   }
@@ -63,8 +63,12 @@ void progress::begin_step() {
 }
 
 void progress::end_step() {
-  seconds_ += std::chrono::duration<double>(clock::now() - step_started_).count();
+  end_wait();
   ++step_;
+}
+
+void progress::end_wait() {
+  seconds_ += std::chrono::duration<double>(clock::now() - step_started_).count();
 }
 
 void progress::print(double loss, std::optional<double> validation_loss) const {

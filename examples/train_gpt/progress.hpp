@@ -15,7 +15,8 @@ class schedule {
  public:
   explicit schedule(options const& chosen);
 
-  /// Warms up over the first twentieth of the steps, then falls to a tenth along a cosine.
+  /// Rises over the first twentieth of the steps, or twenty (half of a short run), then falls to a
+  /// tenth along a cosine.
   [[nodiscard]] double learning_rate(std::int64_t step) const;
 
   /// About ten times a run, and at its end.
@@ -38,6 +39,10 @@ class progress {
   /// The time between these two counts as training.
   void begin_step();
   void end_step();
+
+  /// Counts the time since `begin_step` as training, but no step: a wait for steps that were
+  /// enqueued.
+  void end_wait();
 
   /// Prints a line about the step that has ended last.
   void print(double loss, std::optional<double> validation_loss) const;

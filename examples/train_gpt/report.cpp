@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ std::int64_t bytes_sent(run_report const& run) {
     bytes += c.bytes;
   }
   return bytes;
+}
+
+template <class Figure>
+json or_null(std::optional<Figure> const& figure) {
+  return figure ? json(*figure) : json();
 }
 
 // A figure that was not measured, or is not finite, is written as null.
@@ -56,10 +62,12 @@ json to_json(run_report const& run) {
       {"optimizer", o.optimizer},
       {"device", o.device},
       {"communicator", o.comm},
+      {"deterministic", o.deterministic},
       {"layers", o.shape.layers},
       {"channels", o.shape.channels},
       {"heads", o.shape.heads},
       {"context", o.shape.context},
+      {"vocabulary", o.shape.vocabulary},
       {"batch", o.batch},
       {"micro_steps", o.micro_steps},
       {"steps", o.steps},
@@ -80,7 +88,10 @@ json to_json(run_report const& run) {
       {"pools", pools},
       {"formula_bytes", run.formula_bytes},
       {"collectives", collectives},
-      {"allocations_per_step", run.allocations_per_step ? json(*run.allocations_per_step) : json()},
+      {"allocations_per_step", or_null(run.allocations_per_step)},
+      {"peak_device_bytes", or_null(run.peak_device_bytes)},
+      {"device_allocations_per_step", or_null(run.device_allocations_per_step)},
+      {"host_waits_per_step", or_null(run.host_waits_per_step)},
   };
 }
 

@@ -42,6 +42,13 @@ struct run_report {
   std::vector<collective_figures> collectives;  ///< of the steps, validation not counted
   std::optional<double> allocations_per_step;   ///< of the whole process; none: not counted here
   std::string sample;                           ///< generated text
+
+  // GPU only.
+  std::optional<std::int64_t>
+      peak_device_bytes;  ///< of all ranks on this rank's device, by the driver
+  std::optional<double> device_allocations_per_step;  ///< by the driver, on the ranks' threads
+  std::optional<double> host_waits_per_step;  ///< calls that wait for the device, in the steps
+  bool first_rank = true;                     ///< false: another process has the whole report
 };
 
 /// Writes runs as JSON: one object, or a list of them under `--compare`. The file appears whole or

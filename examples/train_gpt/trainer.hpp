@@ -13,6 +13,7 @@
 #include "report.hpp"
 #include "safetensors.hpp"
 #include "sampler.hpp"
+#include "tuning.hpp"
 
 #include <zero/zero.hpp>
 
@@ -25,20 +26,6 @@
 #include <vector>
 
 namespace train_gpt {
-
-/// Hyper-parameters beside the learning rate, which each step is given.
-inline void tune(zero::AdamW::options& o) {
-  o.beta2 = 0.95;
-  o.weight_decay = 0.1;
-}
-
-inline void tune(zero::Sgd::options& o) {
-  o.momentum = 0.9;
-}
-
-inline void tune(zero::Lion::options& o) {
-  o.weight_decay = 1.0;
-}
 
 /// One rank's part in a training run. Construction and every member function are collective.
 template <class Engine>

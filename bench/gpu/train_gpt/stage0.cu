@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/gpu/train_gpt/engine.cuh"
+
+namespace bench {
+
+std::unique_ptr<contestant> make_stage0(task const& task) {
+  return std::make_unique<engine_training<0>>(task);
+}
+
+}  // namespace bench

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../allocation_count.hpp"
+#include "../corpus.hpp"
+#include "../initial_values.hpp"
+#include "../options.hpp"
+#include "../progress.hpp"
+#include "../report.hpp"
+#include "../safetensors.hpp"
+#include "../sampler.hpp"
+#include "../tuning.hpp"
+#include "driver_calls.hpp"
+#include "network.hpp"
+#include "passes.hpp"
+#include "windows.hpp"
+
+#include <zero/cuda.cuh>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace train_gpt::gpu {
+
+/// One rank's part in a training run on a GPU; `train_gpt::trainer` is its twin on the host.
+/// Construction and every member function are collective.
+///
+/// A step enqueues and returns: the text lies on the device, and losses stay there until a line is
+/// printed.
+template <class Engine>
+class trainer {
+ public:
+  using model = typename Engine::model_type;
+  using value_type = typename model::value_type;
+
+  trainer(options const& chosen,
+          corpus const& text,
+          typename Engine::communicator_type communicator)
+      : chosen_(chosen),
+        text_(text),
+        schedule_(chosen),
+        engine_(model(chosen.shape),
+                std::move(communicator),
+                settings(chosen),
+                zero::cuda_options{.compute_stream = stream_.get()}),
+        network_(chosen.shape,
+                 chosen.batch,
+                 stream_.get(),
+                 {.algorithms =
+                      chosen.deterministic ? algorithm_choice::fixed : algorithm_choice::measured}),
+        windows_(text, chosen.batch, chosen.shape.context, stream_.get()),
+        losses_((chosen.steps + 1) * std::int64_t{sizeof(double)}, "losses") {
+    if (chosen.load_weights.empty()) {
+      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
+        initial_values(parameter, first, values, chosen.shape, chosen.seed);
+      });
+    } else {
+      safetensors_reader const file(chosen.load_weights, tensors());
+      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
+        file.read(parameter.name, first, values);
+      });
+    }
+  }
+
+  /// Trains, and tells what happened. Only rank 0's report is complete.
+  /// @param bytes_before what was taken of the device before the ranks began
+  run_report run(std::int64_t bytes_before) {
+    run_report report;
+    report.chosen = chosen_;
+    report.chosen.stage = Engine::stage;
+    report.first_rank = rank() == 0;
+    for (auto const& parameter : engine_.parameters()) {
+      report.parameters += parameter.elements;
+    }
+    report.validation_losses.reserve(static_cast<std::size_t>(chosen_.steps));
+    progress shown(report.chosen, report.parameters, rank() == 0);
+
+    measure_reading();
+    zero::traffic const sent_before = engine_.traffic();
+    auto const allocations_before = allocations_so_far();
+    auto const calls_before = watched_driver_calls();
+    for (std::int64_t step = 0; step < chosen_.steps; ++step) {
+      shown.begin_step();
+      {
+        watched_scope const scope;
+        train_step(step);
+      }
+      shown.end_step();
+      bool const validates = schedule_.validates_after(step);
+      bool const prints = schedule_.prints_after(step);
+      if (validates || prints || counts_every_step) {
+        count_steps(report, step, shown);
+      }
+      std::optional<double> validation;
+      if (validates) {
+        validation = report.validation_losses.emplace_back(validate());
+      }
+      if (prints) {
+        shown.print(mean(loss_of(step)), validation);
+      }
+    }
+    meet();
+    auto const per_step = [&](std::int64_t count) {
+      return static_cast<double>(count) / static_cast<double>(chosen_.steps);
+    };
+    if (allocations_before) {
+      report.allocations_per_step = per_step(*allocations_so_far() - *allocations_before);
+    }
+    if (calls_before) {
+      driver_calls const calls = *watched_driver_calls();
+      report.device_allocations_per_step = per_step(calls.allocations - calls_before->allocations);
+      report.host_waits_per_step = per_step(calls.waits - calls_before->waits);
+    }
+    report.peak_device_bytes = device_bytes_taken() - bytes_before;  // nothing was freed so far
+    report.collectives = sent_in_steps(sent_before);
+    meet();
+
+    for (std::int64_t step = 0; step < chosen_.steps; ++step) {
+      report.losses.push_back(mean(loss_of(step)));
+    }
+    report.training_seconds = shown.seconds();
+    report.tokens_per_second = shown.tokens_per_second();
+    if (!chosen_.quiet) {
+      report.sample = generate();
+    }
+    report.parameters_hash = engine_.parameters_hash();
+    report.replica_hash = engine_.replica_hash();  // throws where ranks differ
+    for (auto const& pool : engine_.pools()) {
+      report.pools.push_back({pool.name, pool.tier, pool.planned_bytes, pool.allocated_bytes});
+    }
+    report.formula_bytes = engine_.formula_bytes();
+    if (!chosen_.save_weights.empty()) {
+      save();
+    }
+    return report;
+  }
+
+ private:
+  /// The result of a step can only be read until the next one ends. FP16 skips steps as a matter of
+  /// course, so there every one is read, at the price of a wait; otherwise those that are printed.
+  static constexpr bool counts_every_step = std::is_same_v<value_type, zero::fp16>;
+
+  static typename Engine::options settings(options const& chosen) {
+    typename Engine::options result;
+    result.clip_norm = chosen.clip;
+    tune(result.optimizer);
+    return result;
+  }
+
+  [[nodiscard]] int rank() const { return engine_.rank(); }
+
+  [[nodiscard]] double* loss_at(std::int64_t step) const {
+    return static_cast<double*>(losses_.get()) + step;
+  }
+
+  /// A loss, brought to the host. Waits.
+  [[nodiscard]] double loss_of(std::int64_t step) {
+    if (step >= losses_fetched_) {
+      zero::check_cuda(
+          cudaMemcpyAsync(fetched_losses_.data() + losses_fetched_,
+                          loss_at(losses_fetched_),
+                          static_cast<std::size_t>(step + 1 - losses_fetched_) * sizeof(double),
+                          cudaMemcpyDeviceToHost,
+                          stream_.get()),
+          "cudaMemcpyAsync");
+      zero::check_cuda(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+      losses_fetched_ = step + 1;
+    }
+    return fetched_losses_[static_cast<std::size_t>(step)];
+  }
+
+  /// One optimizer step, enqueued.
+  void train_step(std::int64_t step) {
+    for (auto const micro : engine_.micro_steps(chosen_.micro_steps)) {
+      // Numbered so that all ranks together see the same windows whatever the stage.
+      std::int64_t const turn = step * chosen_.micro_steps + micro.index;
+      std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
+      windows_.fill([&](std::int64_t i) {
+        return text_.training_window(chosen_.seed, static_cast<std::uint64_t>(first + i));
+      });
+      forward(engine_,
+              engine_.loss_scale(),
+              loss_at(step),
+              1.0 / static_cast<double>(chosen_.micro_steps),
+              micro.index > 0);
+      backward<model>(engine_, network_, chosen_.shape.layers);
+    }
+    engine_.step({.lr = schedule_.learning_rate(step)});
+  }
+
+  /// Adds the loss of the windows at hand to `*loss`.
+  template <class Pass>
+  void forward(Pass& pass, float const* loss_scale, double* loss, double factor, bool add) {
+    network_.begin(windows_.tokens());
+    forward_to_head<model>(pass, network_, chosen_.shape.layers);
+    auto const lease = pass.forward(&model::embed);
+    network_.head(addresses(*lease), windows_.targets(), loss_scale, loss, factor, add);
+  }
+
+  /// Waits for the steps so far, as part of their time, and counts them.
+  void count_steps(run_report& report, std::int64_t step, progress& shown) {
+    shown.begin_step();
+    auto const result = engine_.result();
+    shown.end_wait();
+    std::int64_t const steps = step + 1 - report.applied_steps - report.skipped_steps;
+    std::int64_t const skipped = std::min(steps, result.skipped_in_row);
+    report.skipped_steps += skipped;
+    report.applied_steps += steps - skipped;
+  }
+
+  /// The mean loss of windows that were held out; each rank takes its part of them.
+  double validate() {
+    for (std::int64_t turn = 0; turn < validation_batches; ++turn) {
+      std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
+      std::int64_t const count = validation_batches * chosen_.ranks * chosen_.batch;
+      windows_.fill([&](std::int64_t i) { return text_.validation_window(first + i, count); });
+      ++passes_;
+      auto pass = engine_.evaluation();
+      forward(pass, nullptr, loss_at(chosen_.steps), 1.0 / validation_batches, turn > 0);
+      pass.end();
+    }
+    double loss = 0;
+    zero::check_cuda(
+        cudaMemcpyAsync(
+            &loss, loss_at(chosen_.steps), sizeof loss, cudaMemcpyDeviceToHost, stream_.get()),
+        "cudaMemcpyAsync");
+    zero::check_cuda(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+    return mean(loss);
+  }
+
+  /// Rank 0 writes a text, a token a pass; the others serve the parameters it needs.
+  std::string generate() {
+    sampler text(chosen_.seed);
+    std::vector<float> probabilities(256);
+    for (int i = 0; i < sample_length; ++i) {
+      auto pass = engine_.evaluation();
+      if (rank() == 0) {
+        auto const tokens = text.latest(chosen_.shape.context);
+        windows_.fill_first(tokens);
+        network_.begin(windows_.tokens());
+        forward_to_head<model>(pass, network_, chosen_.shape.layers);
+        auto const lease = pass.forward(&model::embed);
+        float const* const logits =
+            network_.predict(addresses(*lease), static_cast<std::int64_t>(tokens.size()) - 1);
+        zero::check_cuda(cudaMemcpyAsync(probabilities.data(),
+                                         logits,
+                                         probabilities.size() * sizeof(float),
+                                         cudaMemcpyDeviceToHost,
+                                         stream_.get()),
+                         "cudaMemcpyAsync");
+        zero::check_cuda(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+        to_probabilities(probabilities);
+        text.draw(probabilities);
+      } else {
+        pass.follow();
+      }
+    }
+    return text.printable();
+  }
+
+  static void to_probabilities(std::vector<float>& logits) {
+    float const largest = *std::max_element(logits.begin(), logits.end());
+    float sum = 0;
+    for (float& x : logits) {
+      x = std::exp(x - largest);
+      sum += x;
+    }
+    for (float& x : logits) {
+      x /= sum;
+    }
+  }
+
+  double mean(double value) {
+    ++means_;
+    return engine_.mean(value);
+  }
+
+  /// Nobody goes on before all have come here.
+  void meet() { (void)mean(0); }
+
+  /// Takes the libraries and the engine through everything but a step once, and measures what a
+  /// pass that only reads and what a mean sends, so that `sent_in_steps` can leave them out.
+  void measure_reading() {
+    (void)validate();
+    zero::traffic const start = engine_.traffic();
+    meet();
+    zero::traffic const after_mean = engine_.traffic();
+    (void)validate();
+    sent_in_mean_ = after_mean - start;
+    sent_in_validation_ = engine_.traffic() - after_mean - sent_in_mean_;
+    meet();
+    means_ = 0;
+    passes_ = 0;
+  }
+
+  [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {
+    zero::traffic const all = engine_.traffic() - before;
+    std::vector<collective_figures> result;
+    for (int i = 0; i < zero::collective_count; ++i) {
+      auto const operation = static_cast<zero::collective>(i);
+      auto const part = [&](auto field) {
+        return all[operation].*field - means_ * sent_in_mean_[operation].*field -
+               passes_ / validation_batches * sent_in_validation_[operation].*field;
+      };
+      result.push_back({zero::name(operation),
+                        part(&zero::traffic::entry::count),
+                        part(&zero::traffic::entry::bytes)});
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<tensor_shape> tensors() const {
+    std::vector<tensor_shape> result;
+    for (auto const& parameter : engine_.parameters()) {
+      tensor_shape& tensor = result.emplace_back();
+      tensor.name = parameter.name;
+      for (int i = 0; i < parameter.shape.rank(); ++i) {
+        tensor.extents.push_back(parameter.shape[i]);
+      }
+    }
+    return result;
+  }
+
+  void save() {
+    std::optional<safetensors_writer> file;
+    if (rank() == 0) {
+      file.emplace(chosen_.save_weights, tensors());
+    }
+    engine_.full([&](auto const&, std::int64_t, std::span<float const> values) {
+      if (file) {
+        file->write(values);
+      }
+    });
+    if (file) {
+      file->commit();
+    }
+  }
+
+  static constexpr std::int64_t validation_batches = 4;  // a rank, each time
+  static constexpr int sample_length = 400;
+
+  options chosen_;
+  corpus const& text_;
+  schedule schedule_;
+  zero::gpu::stream stream_{zero::gpu::stream_priority::normal};
+  Engine engine_;
+  network<value_type> network_;
+  windows windows_;
+  zero::gpu::memory losses_;
+  std::vector<double> fetched_losses_ =
+      std::vector<double>(static_cast<std::size_t>(chosen_.steps));
+  std::int64_t losses_fetched_ = 0;
+
+  std::int64_t means_ = 0;
+  std::int64_t passes_ = 0;
+  zero::traffic sent_in_mean_;
+  zero::traffic sent_in_validation_;
+};
+
+/// Trains with one engine type over `zero::Local`: `chosen.ranks` ranks, each a thread of this
+/// process; they share its GPUs.
+template <class Engine>
+  requires std::is_same_v<typename Engine::communicator_type, zero::local_gpu_communicator>
+run_report train(options const& chosen, corpus const& text) {
+  zero::check_cuda(cudaFree(nullptr), "cudaFree");  // makes the device's context
+  watch_driver();
+  std::int64_t const bytes_before = device_bytes_taken();
+  run_report result;
+  zero::local_gpu_world::run(chosen.ranks, [&](auto communicator) {
+    bool const first = communicator.rank() == 0;
+    run_report report = trainer<Engine>(chosen, text, std::move(communicator)).run(bytes_before);
+    if (first) {
+      result = std::move(report);
+    }
+  });
+  return result;
+}
+
+#if __has_include(<nccl.h>)
+
+/// Trains with one engine type over `zero::Nccl`: this process is one rank of those that a launcher
+/// has started, whatever `--ranks` says.
+template <class Engine>
+  requires std::is_same_v<typename Engine::communicator_type, zero::nccl_communicator>
+run_report train(options const& chosen, corpus const& text) {
+  zero::nccl_communicator communicator = zero::Nccl::from_environment();
+  zero::check_cuda(cudaSetDevice(communicator.device()), "cudaSetDevice");
+  watch_driver();
+  std::int64_t const bytes_before = device_bytes_taken();
+  options mine = chosen;
+  mine.ranks = communicator.size();
+  return trainer<Engine>(mine, text, std::move(communicator)).run(bytes_before);
+}
+
+#endif
+
+}  // namespace train_gpt::gpu
