@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
 
 #include <cuda_runtime.h>
@@ -18,6 +19,7 @@ inline constexpr int convert_threads = 256;
 template <element From, element To>
 __global__ void __launch_bounds__(convert_threads)
     convert_kernel(From const* from, To* to, std::int64_t n, bool aligned) {
+  wait_for_previous_kernel();
   std::int64_t const first =
       (static_cast<std::int64_t>(blockIdx.x) * convert_threads + threadIdx.x) * convert_elements;
   std::int64_t const count = n - first;

@@ -73,17 +73,17 @@ struct gpu_kernels {
                          std::int64_t n,
                          bool add,
                          double* partials) {
-    detail::launch("zero::accumulate",
-                   detail::accumulate_kernel<P, A>,
-                   norm_blocks(n),
-                   norm_lanes,
-                   stream,
-                   gradient,
-                   accumulator,
-                   n,
-                   add,
-                   partials,
-                   detail::aligned_for_vectors(gradient, accumulator));
+    detail::launch_early("zero::accumulate",
+                         detail::accumulate_kernel<P, A>,
+                         norm_blocks(n),
+                         norm_lanes,
+                         stream,
+                         gradient,
+                         accumulator,
+                         n,
+                         add,
+                         partials,
+                         detail::aligned_for_vectors(gradient, accumulator));
   }
 
   /// Adds the ranks' contributions, in rank order and in FP32, and the total to the accumulator:
@@ -105,7 +105,7 @@ struct gpu_kernels {
                   double* partials) {
     bool const whole_stride =
         stride * static_cast<std::int64_t>(sizeof(W)) % detail::vector_bytes == 0;
-    detail::launch(
+    detail::launch_early(
         "zero::sum",
         detail::sum_kernel<W, A>,
         norm_blocks(n),
@@ -125,15 +125,15 @@ struct gpu_kernels {
   /// @param partials  `norm_blocks(n)` sums
   template <element A>
   static void squares(cudaStream_t stream, A const* values, std::int64_t n, double* partials) {
-    detail::launch("zero::squares",
-                   detail::squares_kernel<A>,
-                   (norm_blocks(n) + detail::squares_blocks - 1) / detail::squares_blocks,
-                   norm_lanes,
-                   stream,
-                   values,
-                   n,
-                   partials,
-                   detail::aligned_for_vectors(values));
+    detail::launch_early("zero::squares",
+                         detail::squares_kernel<A>,
+                         (norm_blocks(n) + detail::squares_blocks - 1) / detail::squares_blocks,
+                         norm_lanes,
+                         stream,
+                         values,
+                         n,
+                         partials,
+                         detail::aligned_for_vectors(values));
   }
 
   /// The doubles of scratch that `reduce_partials` of n partials needs.
@@ -162,7 +162,7 @@ struct gpu_kernels {
   /// Sets the numbers of the step that runs next. They travel with the launch, so that the host may
   /// change its own at once.
   static void set_control(cudaStream_t stream, step_control* to, step_control const& control) {
-    detail::launch(
+    detail::launch_early(
         "zero::set_control", detail::set_value_kernel<step_control>, 1, 1, stream, to, control);
   }
 
@@ -181,18 +181,18 @@ struct gpu_kernels {
                      step_config<O> const* config,
                      step_record* ring,
                      std::int64_t ring_slot) {
-    detail::launch("zero::decide",
-                   detail::decide_kernel<O>,
-                   1,
-                   detail::decide_threads,
-                   stream,
-                   state,
-                   records,
-                   ranks,
-                   control,
-                   config,
-                   ring,
-                   ring_slot);
+    detail::launch_early("zero::decide",
+                         detail::decide_kernel<O>,
+                         1,
+                         detail::decide_threads,
+                         stream,
+                         state,
+                         records,
+                         ranks,
+                         control,
+                         config,
+                         ring,
+                         ring_slot);
   }
 
   /// One pass over a shard: scale, update, round to P. Nothing happens unless `state->apply`, which
@@ -202,18 +202,18 @@ struct gpu_kernels {
                      update_arguments<P, A> const& arguments,
                      step_state<O> const* state) {
     constexpr std::int64_t block = detail::update_threads * detail::update_elements;
-    detail::launch("zero::update",
-                   detail::update_kernel<O, P, A>,
-                   arguments.segment_count == 0 ? 0 : (arguments.n + block - 1) / block,
-                   detail::update_threads,
-                   stream,
-                   arguments,
-                   state,
-                   detail::aligned_for_vectors(arguments.gradient,
-                                               arguments.master,
-                                               arguments.moments[0],
-                                               arguments.moments[1],
-                                               arguments.parameter));
+    detail::launch_early("zero::update",
+                         detail::update_kernel<O, P, A>,
+                         arguments.segment_count == 0 ? 0 : (arguments.n + block - 1) / block,
+                         detail::update_threads,
+                         stream,
+                         arguments,
+                         state,
+                         detail::aligned_for_vectors(arguments.gradient,
+                                                     arguments.master,
+                                                     arguments.moments[0],
+                                                     arguments.moments[1],
+                                                     arguments.parameter));
   }
 
   /// Rounds n floats to P.
@@ -252,29 +252,29 @@ struct gpu_kernels {
                          std::int64_t n,
                          std::int64_t blocks,
                          double* sums) {
-    detail::launch("zero::reduce_partials",
-                   detail::sum_blocks_kernel<norm_lanes>,
-                   blocks,
-                   norm_lanes,
-                   stream,
-                   values,
-                   n,
-                   sums);
+    detail::launch_early("zero::reduce_partials",
+                         detail::sum_blocks_kernel<norm_lanes>,
+                         blocks,
+                         norm_lanes,
+                         stream,
+                         values,
+                         n,
+                         sums);
   }
 
   template <element From, element To>
   static void convert(
       char const* name, cudaStream_t stream, From const* from, To* to, std::int64_t n) {
     constexpr std::int64_t block = detail::convert_threads * detail::convert_elements;
-    detail::launch(name,
-                   detail::convert_kernel<From, To>,
-                   (n + block - 1) / block,
-                   detail::convert_threads,
-                   stream,
-                   from,
-                   to,
-                   n,
-                   detail::aligned_for_vectors(from, to));
+    detail::launch_early(name,
+                         detail::convert_kernel<From, To>,
+                         (n + block - 1) / block,
+                         detail::convert_threads,
+                         stream,
+                         from,
+                         to,
+                         n,
+                         detail::aligned_for_vectors(from, to));
   }
 };
 

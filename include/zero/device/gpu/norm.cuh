@@ -3,6 +3,7 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
+#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/optim/norm.hpp>
 
@@ -20,6 +21,7 @@ inline constexpr int squares_blocks = 4;
 template <element A>
 __global__ void __launch_bounds__(norm_lanes)
     squares_kernel(A const* values, std::int64_t n, double* partials, bool aligned) {
+  wait_for_previous_kernel();
   std::int64_t const first_block = static_cast<std::int64_t>(blockIdx.x) * squares_blocks;
   std::int64_t const first = first_block * norm_block + threadIdx.x * norm_lane_elements;
   double lanes[squares_blocks];
@@ -54,6 +56,7 @@ __global__ void __launch_bounds__(norm_lanes)
 template <int Lanes>
 __global__ void __launch_bounds__(Lanes)
     sum_blocks_kernel(double const* values, std::int64_t n, double* sums) {
+  wait_for_previous_kernel();
   std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
   double x[norm_lane_elements];
 #pragma unroll

@@ -4,6 +4,7 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
+#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/optim/norm.hpp>
 
@@ -55,6 +56,7 @@ __global__ void __launch_bounds__(norm_lanes) sum_kernel(W const* received,
                                                          bool add_to,
                                                          double* partials,
                                                          bool aligned) {
+  wait_for_previous_kernel();
   std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
   std::int64_t const count = n - first;
   float result[norm_lane_elements] = {};

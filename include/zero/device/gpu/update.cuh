@@ -3,6 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/segment_search.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/device/update_arguments.hpp>
@@ -27,7 +28,8 @@ inline constexpr int update_elements = 4;
 template <optimizer O, element P, element A, int N>
 class update_lane {
  public:
-  /// Reads gradient, weight and moments of the elements from `first` on.
+  /// Reads gradient, weight and moments of the elements from `first` on; those from `count` on do
+  /// not exist and are zeros, which nobody writes.
   template <access_by By>
   __device__ void read(update_arguments<P, A> const& arguments,
                        std::int64_t first,
@@ -40,41 +42,46 @@ class update_lane {
     }
   }
 
-  /// Scales the gradient and updates weight and moments. The same for elements that do not exist:
-  /// zeros, which nobody writes.
-  __device__ void update(float coefficient, typename O::scalars const& scalars) {
+  /// Scales the gradient of element i and updates its weight and moments.
+  __device__ void update(int i, float coefficient, typename O::scalars const& scalars) {
+    float const gradient = mul(gradient_[i], coefficient);
+    if constexpr (O::moments == 0) {
+      O::update(weight_[i], gradient, nullptr, scalars);
+    } else {
+      float moments[O::moments];
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      float const gradient = mul(gradient_[i], coefficient);
-      if constexpr (O::moments == 0) {
-        O::update(weight_[i], gradient, nullptr, scalars);
-      } else {
-        float moments[O::moments];
+      for (int m = 0; m < O::moments; ++m) {
+        moments[m] = moments_[m][i];
+      }
+      O::update(weight_[i], gradient, moments, scalars);
 #pragma unroll
-        for (int m = 0; m < O::moments; ++m) {
-          moments[m] = moments_[m][i];
-        }
-        O::update(weight_[i], gradient, moments, scalars);
-#pragma unroll
-        for (int m = 0; m < O::moments; ++m) {
-          moments_[m][i] = moments[m];
-        }
+      for (int m = 0; m < O::moments; ++m) {
+        moments_[m][i] = moments[m];
       }
     }
   }
 
-  /// Writes moments, weight and the weight rounded to P.
-  template <access_by By>
-  __device__ void write(update_arguments<P, A> const& arguments,
-                        std::int64_t first,
-                        std::int64_t count) {
+  /// Writes moments, weights and the weights rounded to P, all N as vectors.
+  __device__ void write(update_arguments<P, A> const& arguments, std::int64_t first) {
 #pragma unroll
     for (int m = 0; m < O::moments; ++m) {
-      store<By>(arguments.moments[m] + first, count, moments_[m]);
+      store_vector(arguments.moments[m] + first, moments_[m]);
     }
-    store<By>(weights(arguments) + first, count, weight_);
+    store_vector(weights(arguments) + first, weight_);
     if constexpr (!std::is_same_v<P, float>) {
-      store<By>(arguments.parameter + first, count, weight_);
+      store_vector(arguments.parameter + first, weight_);
+    }
+  }
+
+  /// Writes the same of element i alone.
+  __device__ void write(update_arguments<P, A> const& arguments, std::int64_t first, int i) const {
+#pragma unroll
+    for (int m = 0; m < O::moments; ++m) {
+      arguments.moments[m][first + i] = moments_[m][i];
+    }
+    weights(arguments)[first + i] = weight_[i];
+    if constexpr (!std::is_same_v<P, float>) {
+      arguments.parameter[first + i] = from_float<P>(weight_[i]);
     }
   }
 
@@ -93,47 +100,70 @@ class update_lane {
   float moments_[O::moments == 0 ? 1 : O::moments][N];
 };
 
+/// The first segment that ends behind the first element of this thread block, for all its threads.
+[[nodiscard]] __device__ inline std::int32_t first_segment_of_block(update_segment const* segments,
+                                                                    std::int32_t count,
+                                                                    std::int64_t position) {
+  constexpr unsigned warp = 32;
+  __shared__ std::int32_t found;
+  if (threadIdx.x < warp) {
+    std::int32_t const s = first_segment_behind(segments, count, position);
+    if (threadIdx.x == 0) {
+      found = s;
+    }
+  }
+  __syncthreads();
+  return found;
+}
+
 /// `gpu_kernels::update`: one pass, one thread a vector. A thread whose elements lie in one segment
-/// moves them as vectors; where a segment begins or ends inside, element by element.
+/// writes them as a vector; where a segment begins or ends inside, those that a segment has are
+/// written one at a time.
 ///
-/// Loads are issued before the search for the segment, which then costs no time of its own.
+/// Loads are issued before the search for the segment, which runs in their shadow.
 template <optimizer O, element P, element A, int N = update_elements>
 __global__ void __launch_bounds__(update_threads)
     update_kernel(update_arguments<P, A> arguments, step_state<O> const* state, bool aligned) {
+  wait_for_previous_kernel();
   if (!state->apply) {
     return;
   }
-  std::int64_t const thread = static_cast<std::int64_t>(blockIdx.x) * update_threads + threadIdx.x;
-  std::int64_t const first = thread * N;
+  std::int64_t const block = static_cast<std::int64_t>(blockIdx.x) * (update_threads * N);
+  std::int64_t const first = block + threadIdx.x * N;
   std::int64_t const last = first + N < arguments.n ? first + N : arguments.n;
   bool const whole = aligned && first + N <= arguments.n;
   update_lane<O, P, A, N> lane;
   if (whole) {
     lane.template read<access_by::vector>(arguments, first, N);
+  } else {
+    lane.template read<access_by::element>(arguments, first, last - first);
   }
 
   update_segment const* const segments = arguments.segments;
   std::int32_t const count = arguments.segment_count;
-  std::int32_t s =
-      count <= 1 ? 0 : first_segment_behind(segments, count, first - (threadIdx.x % 32) * N);
+  std::int32_t s = count == 1 ? 0 : first_segment_of_block(segments, count, block);
   while (s < count && segments[s].end <= first) {
     ++s;
   }
 
   float const coefficient = state->coefficient;
   if (whole && s < count && segments[s].begin <= first && last <= segments[s].end) {
-    lane.update(coefficient, state->groups[segments[s].group]);
-    lane.template write<access_by::vector>(arguments, first, N);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      lane.update(i, coefficient, state->groups[segments[s].group]);
+    }
+    lane.write(arguments, first);
     return;
   }
-  update_lane<O, P, A, 1> single;
   for (; s < count && segments[s].begin < last; ++s) {
-    std::int64_t const begin = segments[s].begin > first ? segments[s].begin : first;
-    std::int64_t const end = segments[s].end < last ? segments[s].end : last;
-    for (std::int64_t i = begin; i < end; ++i) {
-      single.template read<access_by::element>(arguments, i, 1);
-      single.update(coefficient, state->groups[segments[s].group]);
-      single.template write<access_by::element>(arguments, i, 1);
+    auto const begin = static_cast<int>(segments[s].begin > first ? segments[s].begin - first : 0);
+    auto const end = static_cast<int>((segments[s].end < last ? segments[s].end : last) - first);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (i >= begin && i < end) {
+        lane.update(i, coefficient, state->groups[segments[s].group]);
+        lane.write(arguments, first, i);
+      }
     }
   }
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/graph.hpp>
+#include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <tests/gpu/device/gpu/array.hpp>
 #include <vector>
@@ -21,6 +25,16 @@ __global__ void number_blocks(T* numbers, T factor) {
   }
 }
 
+/// Adds one to each number, if the kernel ahead has done its part.
+template <class T>
+__global__ void count_up(T* numbers, T expected) {
+  zero::detail::wait_for_previous_kernel();
+  T& number = numbers[blockIdx.x * blockDim.x + threadIdx.x];
+  if (number == expected) {
+    number = expected + 1;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a launch covers its blocks and converts its arguments") {
@@ -28,6 +42,27 @@ TEST_CASE("a launch covers its blocks and converts its arguments") {
   detail::preload("number_blocks", number_blocks<std::int64_t>);
   detail::launch("number_blocks", number_blocks<std::int64_t>, 5, 32, nullptr, numbers.data(), 3);
   CHECK(numbers.values() == std::vector<std::int64_t>{0, 3, 6, 9, 12});
+}
+
+TEST_CASE("kernels that are launched early keep their order, in a stream and in a graph") {
+  constexpr int blocks = 300;
+  constexpr int threads = 256;
+  gpu_array<int> const numbers(std::int64_t{blocks} * threads);
+  gpu::stream const s(gpu::stream_priority::normal);
+  auto const chain = [&](int first) {
+    for (int i = first; i < first + 200; ++i) {
+      detail::launch_early("count_up", count_up<int>, blocks, threads, s.get(), numbers.data(), i);
+    }
+  };
+  chain(0);
+  check_cuda(cudaStreamBeginCapture(s.get(), cudaStreamCaptureModeThreadLocal),
+             "cudaStreamBeginCapture");
+  chain(200);
+  cudaGraph_t captured = nullptr;
+  check_cuda(cudaStreamEndCapture(s.get(), &captured), "cudaStreamEndCapture");
+  gpu::graph const work(captured);
+  work.launch(s.get());
+  CHECK(numbers.values() == std::vector<int>(static_cast<std::size_t>(blocks * threads), 400));
 }
 
 TEST_CASE("no blocks are no launch, and too many are an error") {
