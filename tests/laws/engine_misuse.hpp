@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/laws/engine.hpp"
+#include "tests/support/rank_threads.hpp"
+
+#include <zero/core/error.hpp>
+#include <zero/lease.hpp>
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// @file
+/// The laws of misuse: each wrong call is one sentence that says what was done and what was
+/// expected, on the rank that did it, and every other rank fails soon with its number.
+
+namespace zero::laws {
+
+using test::contains;
+
+/// Runs a body on each rank and gives what each threw, "" where it threw nothing. The error ends in
+/// the body: only the engine can have told the other ranks of it.
+template <class Platform, class Body>
+[[nodiscard]] std::vector<std::string> errors_of(int ranks, Body body, local_options options = {}) {
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  Platform::run(
+      ranks,
+      [&](auto communicator) {
+        auto const rank = static_cast<std::size_t>(communicator.rank());
+        try {
+          body(std::move(communicator));
+        } catch (std::exception const& error) {
+          errors[rank] = error.what();
+        }
+      },
+      options);
+  return errors;
+}
+
+/// A plain step with gradients of zero.
+template <class Engine>
+void plain_step(Engine& engine, std::int64_t micro_steps = 1) {
+  using model = typename Engine::model_type;
+  for ([[maybe_unused]] auto const micro : engine.micro_steps(micro_steps)) {
+    model::forward(engine, [](auto&, int) {});
+    model::backward(engine, [](auto&, int) {});
+  }
+  engine.step();
+}
+
+/// What all ranks do after a good step; the one that is told so does it wrong.
+template <class Engine>
+using mistake = std::function<void(Engine&, bool wrong)>;
+
+/// A mistake in which the others have no part.
+template <class Engine>
+[[nodiscard]] mistake<Engine> alone(std::function<void(Engine&)> act) {
+  return [act = std::move(act)](Engine& engine, bool wrong) {
+    if (wrong) {
+      act(engine);
+    }
+  };
+}
+
+/// Three ranks; the second makes a mistake after a good step, the others go on.
+/// @return what each rank threw
+template <class Platform, class Engine>
+[[nodiscard]] std::vector<std::string> after_mistake(typename Engine::model_type const& model,
+                                                     bool overlap,
+                                                     mistake<Engine> const& act,
+                                                     local_options options = {}) {
+  return errors_of<Platform>(
+      3,
+      [&](auto communicator) {
+        training_job job;
+        job.overlap = overlap;
+        job.residency_bytes = 0;
+        auto engine = Platform::template make<Engine>(
+            model, std::move(communicator), options_of<Engine>(job));
+        plain_step(engine);
+        act(engine, engine.rank() == 1);
+        for (int step = 0; step < 3; ++step) {
+          plain_step(engine);
+          static_cast<void>(engine.result());
+        }
+      },
+      options);
+}
+
+/// The second rank's mistake gives a sentence with all of `parts` there, and one with its number on
+/// the others, soon.
+template <class Platform, class Engine>
+void mistake_law(typename Engine::model_type const& model,
+                 std::vector<std::string> const& parts,
+                 mistake<Engine> const& act,
+                 std::vector<std::string> const& parts_elsewhere = {}) {
+  for (bool const overlap : {true, false}) {
+    CAPTURE(Engine::stage);
+    CAPTURE(overlap);
+    auto const start = std::chrono::steady_clock::now();
+    auto const errors = after_mistake<Platform, Engine>(model, overlap, act);
+    auto const took = std::chrono::steady_clock::now() - start;
+    CHECK(took < std::chrono::seconds(30));  // not the stall limit; a second on a quiet machine
+    CAPTURE(errors[0]);
+    CAPTURE(errors[1]);
+    CAPTURE(errors[2]);
+    for (auto const& part : parts) {
+      CAPTURE(part);
+      CHECK(contains(errors[1], part));
+    }
+    CHECK(contains(errors[0], "rank 1"));
+    CHECK(contains(errors[2], "rank 1"));
+    for (auto const& part : parts_elsewhere) {
+      CAPTURE(part);
+      CHECK(contains(errors[0], part));
+      CHECK(contains(errors[2], part));
+    }
+  }
+}
+
+/// Calls out of place, on a plain stack of layers.
+template <class Platform, class Engine>
+void wrong_calls_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  using names = std::vector<std::string>;
+  auto const law =
+      [&](names const& parts, std::function<void(Engine&)> act, names const& elsewhere = {}) {
+        mistake_law<Platform, Engine>(model, parts, alone<Engine>(std::move(act)), elsewhere);
+      };
+  auto const shared_law = [&](names const& parts, mistake<Engine> const& act) {
+    mistake_law<Platform, Engine>(model, parts, act);
+  };
+  auto const forward_all = [](Engine& engine) { M::forward(engine, [](auto&, int) {}); };
+  auto const in_micro_step = [](Engine& engine, auto body) {
+    for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+      body();
+    }
+  };
+
+  law({"rank 1", "open forward 'layers.1' was asked for", "open forward 'layers.0' was expected"},
+      [&](Engine& engine) {
+        in_micro_step(engine, [&] { static_cast<void>(engine.forward(&M::layers, 1)); });
+      },
+      {"layers.1", "layers.0"});
+
+  law({"open forward 'layers.1' was asked for", "close forward 'layers.0' was expected"},
+      [&](Engine& engine) {
+        in_micro_step(engine, [&] {
+          auto const first = engine.forward(&M::layers, 0);
+          auto const second = engine.forward(&M::layers, 1);
+        });
+      });
+
+  law({"open backward 'layers.4' was asked for", "open forward 'layers.0' was expected"},
+      [&](Engine& engine) {
+        in_micro_step(engine, [&] { static_cast<void>(engine.backward(&M::layers, 4)); });
+      });
+
+  law({"the pass ended", "open backward 'layers.0' was expected"},
+      [&](Engine& engine) {
+        in_micro_step(engine, [&] {
+          forward_all(engine);
+          for (std::int64_t i = M::depth; i-- > 1;) {
+            static_cast<void>(engine.backward(&M::layers, i));
+          }
+        });
+      },
+      {"layers.0"});
+
+  law({"the pass ended", "open forward 'layers.0' was expected"},
+      [&](Engine& engine) { in_micro_step(engine, [] {}); });
+
+  law({"'layers.0' was used outside a pass"},
+      [](Engine& engine) { static_cast<void>(engine.forward(&M::layers, 0)); });
+
+  law({"step was called before any micro-step"}, [](Engine& engine) { engine.step(); });
+
+  law({"step was called inside the loop over the micro-steps"}, [&](Engine& engine) {
+    in_micro_step(engine, [&] {
+      forward_all(engine);
+      M::backward(engine, [](auto&, int) {});
+      engine.step();
+    });
+  });
+
+  law({"a pass was begun inside a pass"}, [&](Engine& engine) {
+    in_micro_step(engine, [&] {
+      forward_all(engine);
+      static_cast<void>(engine.evaluation());
+    });
+  });
+
+  shared_law({"a pass was begun inside a pass"}, [](Engine& engine, bool wrong) {
+    auto first = engine.evaluation();
+    if (wrong) {
+      auto second = engine.evaluation();
+    }
+    first.follow();
+  });
+
+  shared_law({"open backward 'layers.4' was asked for", "the end of the pass was expected"},
+             [&](Engine& engine, bool wrong) {
+               auto pass = engine.evaluation();
+               M::forward(pass, [](auto&, int) {});
+               if (wrong) {
+                 static_cast<void>(engine.backward(&M::layers, 4));
+               }
+             });
+
+  shared_law({"the pass ended", "open forward 'layers.2' was expected"},
+             [&](Engine& engine, bool wrong) {
+               auto pass = engine.evaluation();
+               {
+                 auto const lease = pass.forward(&M::layers, 0);
+               }
+               {
+                 auto const lease = pass.forward(&M::layers, 1);
+               }
+               if (!wrong) {
+                 pass.follow();
+               }
+               pass.end();
+             });
+
+  shared_law({"a micro-step ended inside an evaluation pass"}, [&](Engine& engine, bool wrong) {
+    std::optional<decltype(engine.evaluation())> pass;
+    for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+      pass.emplace(engine.evaluation());
+      pass->follow();
+      if (!wrong) {
+        pass.reset();
+        M::forward(engine, [](auto&, int) {});
+        M::backward(engine, [](auto&, int) {});
+      }
+    }
+  });
+}
+
+/// Exceptions of the user's own: they pass, and the other ranks hear of the lease they passed.
+template <class Platform, class Engine>
+void exceptions_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  mistake_law<Platform, Engine>(model,
+                                {"the user's own"},
+                                alone<Engine>([](Engine& engine) {
+                                  for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+                                    M::forward(engine, [](auto&, int unit) {
+                                      if (unit == 2) {
+                                        throw std::runtime_error("the user's own");
+                                      }
+                                    });
+                                  }
+                                }),
+                                {"an exception passed while the lease of 'layers.2' was open"});
+  mistake_law<Platform, Engine>(model,
+                                {"the user's own"},
+                                alone<Engine>([](Engine& engine) {
+                                  for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+                                    M::forward(engine, [](auto&, int) {});
+                                    M::backward(engine, [](auto&, int unit) {
+                                      if (unit == 3) {
+                                        throw std::runtime_error("the user's own");
+                                      }
+                                    });
+                                  }
+                                }),
+                                {"an exception passed while the lease of 'layers.3' was open"});
+  mistake_law<Platform, Engine>(model, {"the user's own"}, alone<Engine>([](Engine& engine) {
+                                  for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+                                    M::forward(engine, [](auto&, int) {});
+                                    throw std::runtime_error("the user's own");  // no lease is open
+                                  }
+                                }));
+  mistake_law<Platform, Engine>(model,
+                                {"the user's own"},
+                                [](Engine& engine, bool wrong) {
+                                  auto pass = engine.evaluation();
+                                  if (wrong) {
+                                    throw std::runtime_error("the user's own");
+                                  }
+                                  pass.follow();
+                                },
+                                {"an exception passed through an evaluation pass"});
+}
+
+/// Ranks that do different things, each of them right by itself.
+template <class Platform, class Engine>
+void divergence_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  // Not the same number of micro-steps: ranks are told so where they meet, by both their places.
+  auto const other_count = after_mistake<Platform, Engine>(
+      model, true, alone<Engine>([](Engine& engine) { plain_step(engine, 2); }));
+  for (auto const& error : other_count) {
+    CAPTURE(error);
+    CHECK(contains(error, "rank 0 is at"));
+    CHECK(contains(error, "all ranks must make the same calls in the same order"));
+  }
+  // An evaluation pass on one rank alone.
+  if (Engine::stage == 3) {
+    auto const lonely = after_mistake<Platform, Engine>(
+        model, true, alone<Engine>([](Engine& engine) { engine.evaluation().follow(); }));
+    for (auto const& error : lonely) {
+      CAPTURE(error);
+      CHECK(contains(error, "all ranks must make the same calls in the same order"));
+    }
+  }
+  // Gone while the others go on: destroyed between steps.
+  auto const gone = errors_of<Platform>(3, [&](auto communicator) {
+    auto engine =
+        Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
+    plain_step(engine);
+    static_cast<void>(engine.result());
+    for (int step = 0; step < 3 && engine.rank() != 1; ++step) {
+      plain_step(engine);
+      static_cast<void>(engine.result());
+    }
+  });
+  CHECK(gone[1].empty());
+  CHECK(contains(gone[0], "rank 1 left after step"));
+  CHECK(contains(gone[2], "rank 1 left after step"));
+  // ... and destroyed inside a pass.
+  auto const inside = errors_of<Platform>(3, [&](auto communicator) {
+    auto engine =
+        Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
+    plain_step(engine);
+    if (engine.rank() == 1) {
+      auto micro_steps = engine.micro_steps();
+      static_cast<void>(micro_steps.begin());
+      static_cast<void>(engine.forward(&M::layers, 0));
+      return;
+    }
+    for (int step = 0; step < 3; ++step) {
+      plain_step(engine);
+      static_cast<void>(engine.result());
+    }
+  });
+  CHECK(inside[1].empty());
+  CHECK(contains(inside[0], "the engine was destroyed inside a pass"));
+  CHECK(contains(inside[2], "the engine was destroyed inside a pass"));
+}
+
+/// A rank that stalls: the others fail after the limit, by its number and their place; so does it
+/// when it comes back.
+template <class Platform, class Engine>
+void stall_law(typename Engine::model_type const& model) {
+  auto const errors = after_mistake<Platform, Engine>(
+      model,
+      true,
+      alone<Engine>([](Engine&) { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }),
+      {.stall_limit = std::chrono::milliseconds(400)});
+  CAPTURE(errors[0]);
+  CAPTURE(errors[1]);
+  CAPTURE(errors[2]);
+  CHECK(contains(errors[0], "rank 1 did not come to"));
+  CHECK(contains(errors[2], "rank 1 did not come to"));
+  CHECK(contains(errors[0], "within 400 ms"));
+  CHECK_FALSE(errors[1].empty());
+}
+
+/// After an error every call of the engine throws it again.
+template <class Platform, class Engine>
+void unusable_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  auto const errors = errors_of<Platform>(2, [&](auto communicator) {
+    auto engine =
+        Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
+    if (engine.rank() == 1) {
+      plain_step(engine);
+      static_cast<void>(engine.result());
+      CHECK_THROWS_AS(engine.step(), logic_error);  // no micro-step
+    } else {
+      try {
+        for (int step = 0; step < 4; ++step) {
+          plain_step(engine);
+          static_cast<void>(engine.result());
+        }
+      } catch (peer_error const& error) {
+        CHECK(error.rank() == 1);
+      }
+    }
+    auto const fails = [](auto call) {
+      std::string message = "nothing was thrown";
+      try {
+        call();
+      } catch (std::exception const& error) {
+        message = error.what();
+      }
+      CAPTURE(message);
+      CHECK(contains(message, "before any micro-step"));
+      CHECK(contains(message, "rank 1"));
+    };
+    fails([&] { plain_step(engine); });
+    fails([&] { static_cast<void>(engine.result()); });
+    fails([&] { static_cast<void>(engine.mean(1)); });
+    fails([&] { static_cast<void>(engine.parameters_hash()); });
+    fails([&] { static_cast<void>(engine.replica_hash()); });
+    fails([&] { static_cast<void>(engine.evaluation()); });
+    fails([&] { engine.full([](auto const&...) {}); });
+    fails([&] { engine.set_full(initial_values); });
+    fails([&] { engine.initialize(initial_values); });
+    fails([&] { engine.skip(&M::layers, 0); });
+  });
+  CHECK(errors[0] == std::string());
+  CHECK(errors[1] == std::string());
+}
+
+/// Mistakes that concern one call alone: they throw there, and the engine goes on.
+template <class Platform, class Engine>
+void harmless_mistakes_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  auto const message_of = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (logic_error const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  auto const errors = errors_of<Platform>(2, [&](auto communicator) {
+    auto engine =
+        Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
+    CHECK(contains(message_of([&] { static_cast<void>(engine.result()); }), "before any step"));
+    CHECK(contains(message_of([&] { static_cast<void>(engine.micro_steps(0)); }), "at least 1"));
+    for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+      CHECK(contains(message_of([&] { static_cast<void>(engine.forward(&M::layers, 5)); }),
+                     "layers[5] is out of range; layers has 5"));
+      M::forward(engine, [&](auto& lease, int unit) {
+        CHECK(lease.params().weight.data() != nullptr);
+        CHECK(contains(message_of([&] { static_cast<void>(engine.mean(1)); }),
+                       "mean was called inside a pass"));
+        if (unit == 3) {
+          auto moved = std::move(lease);
+          moved.close();
+          moved.close();  // again: nothing
+          CHECK(moved.params().weight.data() == nullptr);
+        }
+      });
+      M::backward(engine, [&](auto& lease, int) {
+        CHECK_FALSE(lease.accumulate());
+        auto& gradients = lease.grads(overwrite);
+        CHECK(gradients.weight.data() != nullptr);
+        CHECK(lease.accumulate());
+        lease.close();
+        CHECK(gradients.weight.data() == nullptr);
+        CHECK(contains(message_of([&] { static_cast<void>(lease.grads()); }),
+                       "this lease is closed"));
+      });
+      CHECK(engine.mean(engine.rank()) == 0.5);  // after the last lease
+    }
+    engine.step();
+    CHECK(engine.result().step == 1);
+  });
+  CHECK(errors[0] == std::string());
+  CHECK(errors[1] == std::string());
+}
+
+}  // namespace zero::laws
