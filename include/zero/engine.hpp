@@ -22,6 +22,7 @@
 #include <zero/options.hpp>
 #include <zero/passes.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/policy/model_precision.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/trace/timeline.hpp>
 
@@ -80,7 +81,7 @@ class basic_zero_engine {
   using setup = detail::
       engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
   using core_type = detail::engine_core<typename setup::types>;
-  static_assert(detail::check_element_types<Model, Precision>::value);
+  static_assert(detail::check_model_precision<Precision, Model>::value);
 
  public:
   using model_type = Model;

@@ -60,7 +60,7 @@ class Tensor : public detail::tensor_base {
 
   /// A tensor of the static shape; of zero elements where there is none.
   constexpr Tensor()
-      : tensor_base{nullptr, static_shape(), {}} {}
+      : tensor_base{nullptr, static_shape_, {}} {}
 
   /// @param extents  the shape
   /// @param traits   what is special about this parameter
@@ -71,7 +71,7 @@ class Tensor : public detail::tensor_base {
   /// @param traits  what is special about this parameter
   constexpr Tensor(parameter_traits const& traits)
     requires is_static
-      : tensor_base{nullptr, static_shape(), traits} {}
+      : tensor_base{nullptr, static_shape_, traits} {}
 
   /// @return the first element, row by row without gaps; null while no lease of the unit is open.
   [[nodiscard]] ZERO_HOST_DEVICE T* data() noexcept { return static_cast<T*>(address); }
@@ -100,9 +100,9 @@ class Tensor : public detail::tensor_base {
   }
 
  private:
-  [[nodiscard]] static constexpr zero::shape static_shape() {
-    return is_static ? zero::shape{Extents...} : zero::shape{0};
-  }
+  // Formed once a type: forming it for each tensor would be most of the cost of a large model in a
+  // constant expression.
+  static constexpr zero::shape static_shape_ = is_static ? zero::shape{Extents...} : zero::shape{0};
 };
 
 }  // namespace zero

@@ -8,7 +8,6 @@
 #include <zero/detail/engine_core.hpp>
 #include <zero/device/host.hpp>
 #include <zero/model/describe.hpp>
-#include <zero/model/element_types.hpp>
 #include <zero/model/program.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/precision.hpp>
@@ -21,25 +20,6 @@
 #include <vector>
 
 namespace zero::detail {
-
-template <class Types, class Precision>
-struct all_allowed;
-
-template <class... Ts, class Precision>
-struct all_allowed<type_list<Ts...>, Precision> {
-  static constexpr bool value = (precision_allows<Precision>(dtype_of<Ts>) && ... && true);
-};
-
-/// Judges a container against a precision.
-template <class Model, class Precision>
-struct check_element_types {
-  static constexpr bool value = true;
-  static_assert(
-      all_allowed<model_element_types<Model>, Precision>::value,
-      "zero::ZeroEngine: the container holds tensors of a type that Precision does not "
-      "allow; write Precision<P> with the tensors' own type (FP32 tensors may stand beside "
-      "any).");
-};
 
 /// Turns policies into values and types: the only place that knows both.
 template <class Model,
