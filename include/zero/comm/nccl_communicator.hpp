@@ -231,12 +231,15 @@ class nccl_communicator {
   void deregister_memory(void* address) noexcept { link_->forget(address); }
 
   /// A communicator of the same ranks with calls of its own, for one more engine, by
-  /// `ncclCommSplit`. Collective; allocates.
+  /// `ncclCommSplit`. Collective; allocates; warms up as the first one did.
   /// @throws peer_error, nccl_error, cuda_error
-  [[nodiscard]] nccl_communicator duplicate() {
+  [[nodiscard]] nccl_communicator duplicate() { return duplicate(link_->options); }
+
+  /// The same with other options, e.g. another `cta_policy`. Collective.
+  [[nodiscard]] nccl_communicator duplicate(nccl_options const& options) {
     check();
     return nccl_communicator(
-        detail::split_in_time(handle(), rank(), device(), link_->options), true, link_->options);
+        detail::split_in_time(handle(), rank(), device(), options), true, options);
   }
 
  private:

@@ -199,8 +199,8 @@ class nccl_link {
     bool made = false;
   };
 
-  /// Runs every collective in every type once, small, and the movers once large, since NCCL
-  /// connects by algorithm and chooses the algorithm by size; then all ranks meet.
+  /// Runs every collective once, small in every type and once large, since NCCL connects by
+  /// algorithm and chooses the algorithm by size. An all-reduce comes last: all ranks meet in it.
   void warm_up() {
     gpu::device_guard const guard(handle.device());
     gpu::stream const own(gpu::stream_priority::normal);
@@ -212,49 +212,55 @@ class nccl_link {
     auto* const second = first + ranks * large;
     check_cuda(cudaMemsetAsync(first, 0, static_cast<std::size_t>(buffer.size()), own.get()),
                "cudaMemsetAsync");
+    for (dtype const type : {dtype::fp32, dtype::bf16, dtype::fp16}) {
+      try_sums(own.get(), first, small, type, 1);
+      try_sums(own.get(), first, small, type, 0.5);
+    }
     for (std::int64_t const bytes : {small, large}) {
-      try_all(own.get(), first, second, bytes);
+      try_moves(own.get(), first, second, bytes);
+      try_sums(own.get(), first, bytes, dtype::fp32, 1);
     }
     check_cuda(cudaStreamSynchronize(own.get()), "cudaStreamSynchronize");
     handle.check();
   }
 
-  void try_all(cudaStream_t stream, std::byte* first, std::byte* second, std::int64_t bytes) {
-    collective_tag const tag{.operation_name = "warm-up"};
-    std::size_t const count = static_cast<std::size_t>(bytes);
-    auto const one = [&](collective kind, char const* name, auto f) {
-      handle.inside([&](ncclComm_t comm) {
-        watchdog->begin(stream, tag, kind);
-        handle.settle(f(comm), name);
-        watchdog->end(stream);
-      });
-    };
-    one(collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
+  template <class F>
+  void try_one(cudaStream_t stream, collective kind, char const* name, F&& f) {
+    handle.inside([&](ncclComm_t comm) {
+      watchdog->begin(stream, {.operation_name = "warm-up"}, kind);
+      handle.settle(f(comm), name);
+      watchdog->end(stream);
+    });
+  }
+
+  void try_moves(cudaStream_t stream, std::byte* first, std::byte* second, std::int64_t bytes) {
+    auto const count = static_cast<std::size_t>(bytes);
+    try_one(stream, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
       return ncclAllGather(first + handle.rank() * bytes, first, count, ncclUint8, comm, stream);
     });
-    one(collective::all_to_all, "ncclGroupEnd", [&](ncclComm_t comm) {
+    try_one(stream, collective::all_to_all, "ncclGroupEnd", [&](ncclComm_t comm) {
       return exchange(comm, stream, first, bytes, second, bytes);
     });
-    one(collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
+    try_one(stream, collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
       return ncclBroadcast(first, first, count, ncclUint8, 0, comm, stream);
     });
-    for (dtype const type : {dtype::fp32, dtype::bf16, dtype::fp16}) {
-      auto const elements = static_cast<std::size_t>(bytes / bytes_of(type));
-      for (double const prescale : {1.0, 0.5}) {
-        one(collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
-          return ncclReduceScatter(first,
-                                   first + handle.rank() * bytes,
-                                   elements,
-                                   nccl_type(type),
-                                   sum_of(comm, type, prescale),
-                                   comm,
-                                   stream);
-        });
-      }
-      one(collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
-        return ncclAllReduce(first, first, elements, nccl_type(type), ncclSum, comm, stream);
-      });
-    }
+  }
+
+  void try_sums(
+      cudaStream_t stream, std::byte* buffer, std::int64_t bytes, dtype type, double prescale) {
+    auto const elements = static_cast<std::size_t>(bytes / bytes_of(type));
+    try_one(stream, collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
+      return ncclReduceScatter(buffer,
+                               buffer + handle.rank() * bytes,
+                               elements,
+                               nccl_type(type),
+                               sum_of(comm, type, prescale),
+                               comm,
+                               stream);
+    });
+    try_one(stream, collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
+      return ncclAllReduce(buffer, buffer, elements, nccl_type(type), ncclSum, comm, stream);
+    });
   }
 
  public:
