@@ -22,7 +22,7 @@
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
 

@@ -42,7 +42,7 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
 #include <zero/optim/loss_scale.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/sgd.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>

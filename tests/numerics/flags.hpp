@@ -9,7 +9,7 @@
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/sgd.hpp>
 #include <zero/optim/step_state.hpp>
 

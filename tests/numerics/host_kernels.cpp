@@ -11,7 +11,7 @@
 #include <zero/core/hash.hpp>
 #include <zero/core/random.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 
 #include <atomic>

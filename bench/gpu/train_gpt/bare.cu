@@ -8,7 +8,7 @@
 #include <zero/device/update_arguments.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
 

@@ -8,7 +8,7 @@
 #include <zero/device/host_stream.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
@@ -24,14 +24,14 @@ namespace zero {
 /// The kernels of the host: what an engine does to a shard, in scalar C++. They are the reference
 /// that the kernels of other devices equal bit for bit.
 ///
-/// All arithmetic is that of `core/arithmetic.hpp` under an @ref exact_float_environment, so that
+/// All arithmetic is that of `core/arithmetic.hpp` under an `exact_float_environment`, so that
 /// the user's flags change no bit. A kernel runs on the calling thread, reads and writes what its
 /// arguments name and nothing else, allocates nothing and cannot fail. Counts are elements unless
 /// they say bytes; any count may be 0, and pointers to nothing may then be null.
 ///
 /// Kernels that give `partials` write, in the same pass, the sum of squares of each block of
 /// `norm_block` elements of their *result*: `norm_blocks(n)` numbers, by the tree of
-/// `optim/norm.hpp`. Pass null where no norm is wanted.
+/// `core/norm.hpp`. Pass null where no norm is wanted.
 struct host_kernels {
   /// Sets every byte to `byte`.
   static void fill(host_stream /*stream*/, void* to, int byte, std::int64_t bytes) noexcept {
@@ -135,13 +135,13 @@ struct host_kernels {
     return 0;
   }
 
-  /// The sum of n partials by the tree of `optim/norm.hpp`; 0 for none.
+  /// The sum of n partials by the tree of `core/norm.hpp`; 0 for none.
   /// @param scratch  `partials_scratch(n)` doubles
   /// @param result   one double
   ZERO_EXACT static void reduce_partials(host_stream /*stream*/,
                                          double const* partials,
                                          std::int64_t n,
-                                         double* /*scratch*/,
+                                         [[maybe_unused]] double* scratch,
                                          double* result) noexcept {
     exact_float_environment const environment;
     *result = zero::reduce_partials(partials, n);

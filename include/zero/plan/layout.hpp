@@ -5,7 +5,7 @@
 #include <zero/core/error.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/plan/config.hpp>
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 #include <zero/device/gpu/update.cuh>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 
@@ -30,7 +30,7 @@ namespace zero {
 ///
 /// Each call puts its work into `stream`, which belongs to the current device, and returns; nothing
 /// waits and nothing is allocated. Pointers are memory of that device. Arithmetic is that of
-/// `core/arithmetic.hpp`, the norm's tree that of `optim/norm.hpp`, without atomics: results depend
+/// `core/arithmetic.hpp`, the norm's tree that of `core/norm.hpp`, without atomics: results depend
 /// on neither grid nor GPU, nor on `--use_fast_math`. Arrays at multiples of 16 bytes move in
 /// accesses of 16 bytes; others work too, more slowly. Counts are elements unless they say bytes,
 /// 64 bits wide, and may be 0.
@@ -141,7 +141,7 @@ struct gpu_kernels {
     return norm_scratch(n);
   }
 
-  /// The sum of n partials by the tree of `optim/norm.hpp`; 0 for none. One launch for up to 2048
+  /// The sum of n partials by the tree of `core/norm.hpp`; 0 for none. One launch for up to 2048
   /// partials (4 million elements), two up to 8e9 elements.
   /// @param scratch  `partials_scratch(n)` doubles
   /// @param result   one double

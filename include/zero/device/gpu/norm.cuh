@@ -5,7 +5,7 @@
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 
 #include <cuda_runtime.h>
 

@@ -2,7 +2,7 @@
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/norm.cuh>
 #include <zero/device/host_kernels.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 
 #include <doctest/doctest.h>
 

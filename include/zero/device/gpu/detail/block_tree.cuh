@@ -2,14 +2,14 @@
 #pragma once
 
 #include <zero/core/arithmetic.hpp>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 
 #include <cuda_runtime.h>
 
 namespace zero::detail {
 
 /// Sums the lanes of `Blocks` norm blocks between the threads of a thread block, by the tree of
-/// `optim/norm.hpp`: the same additions as `sum_lanes`, in an order that needs one barrier. Warp b
+/// `core/norm.hpp`: the same additions as `sum_lanes`, in an order that needs one barrier. Warp b
 /// does block b: its thread t adds what the strides 128, 64 and 32 bring to lane t, and the lower
 /// strides go between the threads of the warp.
 ///

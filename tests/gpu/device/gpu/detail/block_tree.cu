@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 
 #include <doctest/doctest.h>
 

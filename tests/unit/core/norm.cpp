@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/optim/norm.hpp>
+#include <zero/core/norm.hpp>
 
 #include "tests/support/wild.hpp"
 
