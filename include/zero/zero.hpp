@@ -17,6 +17,7 @@
 #include <zero/core/float_environment.hpp>
 #include <zero/core/hash.hpp>
 #include <zero/core/literals.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/core/random.hpp>
 #include <zero/core/shape.hpp>
@@ -42,7 +43,6 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
 #include <zero/optim/loss_scale.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/sgd.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
