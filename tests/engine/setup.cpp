@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/laws/engine_setup.hpp"
+#include "tests/support/host_platform.hpp"
+#include "tests/support/stack.hpp"
+
+#include <zero/core/arithmetic.hpp>
+#include <zero/core/config.hpp>
+#include <zero/core/dtype.hpp>
+#include <zero/core/shape.hpp>
+#include <zero/core/tensor.hpp>
+#include <zero/optim/lion.hpp>
+#include <zero/optim/sgd.hpp>
+#include <zero/policy/accumulate.hpp>
+#include <zero/policy/precision.hpp>
+#include <zero/policy/reduction.hpp>
+#include <zero/policy/stage.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+namespace {
+
+using platform = zero::test::host_platform;
+using stack = zero::test::stack::model<zero::bf16>;
+using half_stack = zero::test::stack::model<zero::fp16>;
+
+template <class... Policies>
+using engine = zero::laws::engine_on<platform, stack, Policies...>;
+using half_engine = zero::laws::engine_on<platform, half_stack, zero::Precision<zero::FP16>>;
+
+stack const layers = zero::test::stack::make<zero::bf16>(1000);
+
+TEST_CASE("ranks that are not built alike are told which differs and in what") {
+  using type = engine<zero::Stage<3>>;
+  using options = type::options;
+  char const* const schedule = "the settings of the schedule";
+  char const* const parameters = "the parameters (count, sizes, types or traits)";
+  char const* const step = "the optimizer or the options of the step (clipping, mean, loss scale)";
+  zero::laws::disagreement_law<platform, type>(
+      layers,
+      {
+          {[](stack&, options& o) { o.prefetch_units = 2; }, schedule},
+          {[](stack&, options& o) { o.piece_bytes = 1; }, schedule},
+          {[](stack&, options& o) { o.residency_bytes = 0; }, schedule},
+          {[](stack&, options& o) { o.gather_tied = true; }, schedule},
+          {[](stack& m, options&) { m.layers.pop_back(); }, parameters},
+          {[](stack& m, options&) { m.layers[1].bias = zero::Tensor<zero::bf16>(zero::shape{7}); },
+           parameters},
+          {[](stack& m, options&) { m.layers[1].bias.traits.frozen = true; }, parameters},
+          {[](stack& m, options&) { m.layers[1].bias.traits.lr_scale = 2; }, parameters},
+          {[](stack& m, options&) { m.layers[1].bias.traits.weight_decay = false; }, parameters},
+      });
+  zero::laws::disagreement_law<platform, type>(
+      layers,
+      {
+          {[](stack&, options& o) { o.clip_norm = 1; }, step},
+          {[](stack&, options& o) { o.mean = false; }, step},
+          {[](stack&, options& o) { o.optimizer.lr = 1; }, step},
+          {[](stack&, options& o) { o.optimizer.beta2 = 0.99; }, step},
+          {[](stack&, options& o) { o.optimizer.weight_decay = 0; }, step},
+      });
+}
+
+TEST_CASE("ranks with other engine types are told so") {
+  auto const halves = zero::test::stack::make<zero::fp16>(1000);
+  using type = engine<zero::Stage<2>>;
+  char const* const policies = "the policies";
+  zero::laws::other_type_law<platform, type, engine<zero::Stage<1>>>(layers, layers, policies);
+  zero::laws::
+      other_type_law<platform, type, engine<zero::Stage<2>, zero::Accumulate<zero::Native>>>(
+          layers, layers, policies);
+  zero::laws::other_type_law<platform, type, engine<zero::Stage<2>, zero::Reduction<zero::Native>>>(
+      layers, layers, policies);
+  zero::laws::other_type_law<platform, type, engine<zero::Stage<2>, zero::Lion>>(
+      layers, layers, policies);
+  zero::laws::other_type_law<platform,
+                             engine<zero::Stage<2>, zero::Sgd>,
+                             engine<zero::Stage<2>, zero::Lion>>(
+      layers, layers, "the optimizer or the options of the step (clipping, mean, loss scale)");
+  zero::laws::other_type_law<platform, zero::laws::engine_on<platform, stack>, half_engine>(
+      layers, halves, "the parameters (count, sizes, types or traits)");
+}
+
+TEST_CASE("the loss scale belongs to what ranks must agree on") {
+  auto const halves = zero::test::stack::make<zero::fp16>(1000);
+  using options = half_engine::options;
+  char const* const step = "the optimizer or the options of the step (clipping, mean, loss scale)";
+  zero::laws::disagreement_law<platform, half_engine>(
+      halves,
+      {
+          {[](half_stack&, options& o) { o.loss_scale.initial = 16; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.window = 16; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.hysteresis = 1; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.consecutive_hysteresis = true; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.minimum = 2; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.maximum = 1024; }, step},
+          {[](half_stack&, options& o) { o.loss_scale.dynamic = false; }, step},
+      });
+}
+
+TEST_CASE("the program belongs to what ranks must agree on") {
+  using model = zero::laws::two_ways;
+  using type = zero::laws::engine_on<platform, model, zero::Stage<3>>;
+  model two;
+  two.first = zero::Tensor<zero::bf16>(zero::shape{300});
+  two.second = zero::Tensor<zero::bf16>(zero::shape{300});
+  zero::laws::disagreement_law<platform, type>(
+      two, {{[](model& m, type::options&) { m.swapped = true; }, "the program"}});
+}
+
+TEST_CASE("settings that make no sense are refused") {
+  using type = engine<>;
+  auto const refused = [](char const* part, auto change) {
+    zero::laws::bad_setting_law<platform, type>(layers, part, change);
+  };
+  refused("clip_norm must not be negative", [](type::options& o) { o.clip_norm = -1; });
+  refused("prefetch_units must not be negative", [](type::options& o) { o.prefetch_units = -1; });
+  refused("piece_bytes must be positive", [](type::options& o) { o.piece_bytes = 0; });
+  refused("residency_bytes must not be negative", [](type::options& o) { o.residency_bytes = -1; });
+  auto const halves = zero::test::stack::make<zero::fp16>(1000);
+  zero::laws::bad_setting_law<platform, half_engine>(
+      halves, "window and hysteresis", [](auto& o) { o.loss_scale.window = 0; });
+}
+
+TEST_CASE("more kinds of update than there are groups are refused") {
+  zero::test::stack::model<zero::bf16> many = layers;
+  for (int i = 0; i < 17; ++i) {
+    many.layers.push_back(many.layers.front());
+    many.layers.back().weight.traits.lr_scale = 2.0 + i;
+  }
+  zero::laws::bad_setting_law<platform, engine<>>(
+      many, "more than 16 different pairs of lr_scale and weight_decay", [](auto&) {});
+}
+
+/// Moves parameters that have no gradient: padding would come alive.
+struct Drift {
+  using policy_category = zero::optimizer_category;
+  static constexpr int moments = 1;
+
+  struct options {
+    double lr = 1e-3;
+  };
+
+  struct scalars {
+    float lr = 0;
+  };
+
+  [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT static scalars prepare(options const&,
+                                                                   double lr,
+                                                                   double,
+                                                                   std::int64_t) noexcept {
+    return {zero::narrow(lr)};
+  }
+
+  ZERO_HOST_DEVICE ZERO_EXACT static void update(float& w,
+                                                 float g,
+                                                 float (&)[1],
+                                                 scalars const& s) noexcept {
+    w = zero::sub(zero::add(w, s.lr), g);
+  }
+};
+
+TEST_CASE("an optimizer under which zeros do not stay zeros is refused") {
+  zero::laws::bad_setting_law<platform, engine<Drift>>(
+      layers, "padding must stay zero", [](auto&) {});
+}
+
+}  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/laws/engine.hpp"
+#include "tests/laws/engine_misuse.hpp"
+#include "tests/support/stack.hpp"
+
+#include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
+#include <zero/core/shape.hpp>
+#include <zero/core/tensor.hpp>
+#include <zero/model/program.hpp>
+
+#include <boost/hana/define_struct.hpp>
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// @file
+/// The laws of construction: ranks that are not built alike are told which rank differs, and in
+/// what; settings that make no sense are refused by a sentence.
+
+namespace zero::laws {
+
+/// A container whose program is chosen at run time.
+struct two_ways {
+  BOOST_HANA_DEFINE_STRUCT(two_ways, (Tensor<bf16>, first), (Tensor<bf16>, second));
+  bool swapped = false;
+};
+
+constexpr void zero_program(two_ways const& model, ProgramBuilder<two_ways>& builder) {
+  builder.visit(model.swapped ? &two_ways::second : &two_ways::first);
+  builder.visit(model.swapped ? &two_ways::first : &two_ways::second);
+}
+
+/// Three ranks, the last of which is built as `other` says: every rank throws the same sentence.
+template <class Engine>
+struct differing {
+  using model = typename Engine::model_type;
+  using options = typename Engine::options;
+  std::function<void(model&, options&)> other;
+  std::string part;
+};
+
+template <class Platform, class Engine>
+void disagreement_law(typename Engine::model_type const& model,
+                      std::vector<differing<Engine>> const& cases) {
+  for (auto const& one : cases) {
+    auto const errors = errors_of<Platform>(3, [&](auto communicator) {
+      auto container = model;
+      typename Engine::options options;
+      options.loss_scale.initial = 8;
+      if (communicator.rank() == 2) {
+        one.other(container, options);
+      }
+      static_cast<void>(
+          Platform::template make<Engine>(std::move(container), std::move(communicator), options));
+    });
+    for (auto const& error : errors) {
+      CAPTURE(error);
+      CAPTURE(one.part);
+      CHECK(contains(error, "the ranks disagree"));
+      CHECK(contains(error, one.part + " of rank 2 differ"));
+    }
+  }
+}
+
+/// Ranks with different engine types.
+template <class Platform, class Engine, class Other>
+void other_type_law(typename Engine::model_type const& model,
+                    typename Other::model_type const& other_model,
+                    std::string const& part) {
+  auto const errors = errors_of<Platform>(3, [&](auto communicator) {
+    if (communicator.rank() == 2) {
+      static_cast<void>(Platform::template make<Other>(other_model, std::move(communicator), {}));
+    } else {
+      static_cast<void>(Platform::template make<Engine>(model, std::move(communicator), {}));
+    }
+  });
+  for (auto const& error : errors) {
+    CAPTURE(error);
+    CAPTURE(part);
+    CHECK(contains(error, part + " of rank 2 differ"));
+  }
+}
+
+/// One setting out of its range, on all ranks.
+template <class Platform, class Engine>
+void bad_setting_law(typename Engine::model_type const& model,
+                     std::string const& part,
+                     std::function<void(typename Engine::options&)> const& change) {
+  auto const errors = errors_of<Platform>(2, [&](auto communicator) {
+    typename Engine::options options;
+    change(options);
+    static_cast<void>(Platform::template make<Engine>(model, std::move(communicator), options));
+  });
+  for (auto const& error : errors) {
+    CAPTURE(error);
+    CAPTURE(part);
+    // A rank may hear of the other's failure before it finds its own.
+    CHECK((contains(error, part) || contains(error, "an exception ended it")));
+  }
+  CHECK((contains(errors[0], part) || contains(errors[1], part)));
+}
+
+}  // namespace zero::laws
