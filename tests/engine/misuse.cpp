@@ -2,6 +2,7 @@
 #include "tests/laws/engine_misuse.hpp"
 #include "tests/support/host_platform.hpp"
 #include "tests/support/stack.hpp"
+#include "tests/support/zoo.hpp"
 
 #include <zero/core/dtype.hpp>
 #include <zero/lease.hpp>
@@ -57,6 +58,18 @@ TEST_CASE("after an error the engine throws it again") {
 TEST_CASE("mistakes of one call alone leave the engine as it is") {
   zero::laws::harmless_mistakes_law<platform, engine<0>>(layers);
   zero::laws::harmless_mistakes_law<platform, engine<3>>(layers);
+}
+
+TEST_CASE("leases that overlap, and gradients that hold a sum") {
+  auto const zoo = zero::test::zoo::make<zero::bf16>();
+  using model = zero::test::zoo::model<zero::bf16>;
+  zero::laws::overlapping_leases_law<platform,
+                                     zero::laws::engine_on<platform, model, zero::Stage<3>>>(zoo);
+}
+
+TEST_CASE("a fault in a queue reaches all ranks") {
+  zero::laws::queue_fault_law<platform, engine<1>>(layers);
+  zero::laws::queue_fault_law<platform, engine<3>>(layers);
 }
 
 }  // namespace

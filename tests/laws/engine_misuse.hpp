@@ -5,10 +5,12 @@
 #include "tests/support/rank_threads.hpp"
 
 #include <zero/core/error.hpp>
+#include <zero/core/queue.hpp>
 #include <zero/lease.hpp>
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -464,6 +466,92 @@ void harmless_mistakes_law(typename Engine::model_type const& model) {
   });
   CHECK(errors[0] == std::string());
   CHECK(errors[1] == std::string());
+}
+
+/// Mistakes with a unit that is visited twice in a pass, and with one that is open over others; the
+/// model is the zoo.
+template <class Platform, class Engine>
+void overlapping_leases_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  // The gradient of the tied unit holds a sum at its second visit.
+  mistake_law<Platform, Engine>(
+      model,
+      {"the gradient of 'embed' holds a sum already and must not be overwritten"},
+      alone<Engine>([](Engine& engine) {
+        for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+          M::forward(engine, [](auto&, int) {});
+          M::backward(engine, [](auto& lease, int unit) {
+            if (unit == 0) {
+              static_cast<void>(lease.grads(overwrite));
+            }
+          });
+        }
+      }),
+      {"'embed' was open"});
+  // A unit that should stay open is closed, in a destructor: the next call throws what happened.
+  mistake_law<Platform, Engine>(
+      model,
+      {"close forward 'around' was asked for", "open forward 'fixed' was expected"},
+      alone<Engine>([](Engine& engine) {
+        for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+          {
+            auto const lease = engine.forward(&M::embed);
+          }
+          {
+            auto const around = engine.forward(&M::around);
+          }
+          static_cast<void>(engine.forward(&M::fixed));
+        }
+      }));
+  // ... or at once, where the lease is told to close.
+  mistake_law<Platform, Engine>(
+      model,
+      {"close forward 'around' was asked for", "close forward 'fixed' was expected"},
+      alone<Engine>([](Engine& engine) {
+        for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+          {
+            auto const lease = engine.forward(&M::embed);
+          }
+          auto around = engine.forward(&M::around);
+          auto const inner = engine.forward(&M::fixed);
+          around.close();
+        }
+      }));
+}
+
+/// A fault in an operation of a queue, on whichever rank: it fails with the fault itself, the
+/// others with its number, their own place and the fault's text.
+template <class Platform, class Engine>
+void queue_fault_law(typename Engine::model_type const& model) {
+  CAPTURE(Engine::stage);
+  static std::atomic<int> calls_left{0};
+  for (bool const overlap : {true, false}) {
+    calls_left = 150;
+    auto const errors = errors_of<Platform>(3, [&](auto communicator) {
+      typename Engine::options options;
+      options.overlap = overlap;
+      options.stress.delay = [](queue q, void*) {
+        if (q == queue::comm && calls_left.fetch_sub(1) == 1) {
+          throw std::runtime_error("a fault in a queue");
+        }
+      };
+      auto engine = Platform::template make<Engine>(model, std::move(communicator), options);
+      for (int step = 0; step < 100; ++step) {
+        plain_step(engine);
+      }
+      static_cast<void>(engine.result());
+    });
+    CHECK(calls_left < 1);
+    int originals = 0;
+    for (auto const& error : errors) {
+      CAPTURE(error);
+      CHECK(contains(error, "a fault in a queue"));
+      bool const original = error == "a fault in a queue";
+      originals += original ? 1 : 0;
+      CHECK((original || contains(error, " failed at ")));
+    }
+    CHECK(originals == 1);
+  }
 }
 
 }  // namespace zero::laws

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/laws/engine_bits.hpp"
+#include "tests/support/host_platform.hpp"
+#include "tests/support/zoo.hpp"
+
+#include <zero/core/dtype.hpp>
+#include <zero/policy/reduction.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+// Few runs with much going on: for ThreadSanitizer, and for delays that move all queues against
+// each other. What is raced for is poisoned.
+
+namespace {
+
+using platform = zero::test::host_platform;
+using model = zero::test::zoo::model<zero::bf16>;
+
+template <class... Policies>
+void delays_change_nothing() {
+  auto const zoo = zero::test::zoo::make<zero::bf16>();
+  for (int stage = 0; stage < 4; ++stage) {
+    CAPTURE(stage);
+    zero::laws::training_job job = zero::laws::clipped_job(3, 2);
+    job.stage = stage;
+    job.gather_tied = true;
+    job.prefetch_units = 2;
+    job.piece_bytes = 1;
+    auto const expected = zero::laws::train_stage<platform, model, Policies...>(job, zoo);
+    job.poison = true;
+    job.delays = true;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      job.prefetch_units = repeat % 3;
+      auto const outcome = zero::laws::train_stage<platform, model, Policies...>(job, zoo);
+      CHECK(outcome == expected);
+    }
+  }
+}
+
+TEST_CASE("delays change no bit of any stage") {
+  delays_change_nothing();
+}
+
+TEST_CASE("delays change no bit under the communicator's own reduction") {
+  delays_change_nothing<zero::Reduction<zero::Native>>();
+}
+
+}  // namespace
