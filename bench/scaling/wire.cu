@@ -7,8 +7,9 @@
 //
 // With Psi elements in units without padding or residents, p = 2 bytes a parameter, g = 4 an
 // accumulator, w = p, or g with several micro-steps in stages 0 and 1, f = (N - 1) / N and k
-// micro-steps: f (w + g) Psi, f (w + p) Psi, f (p k + p) Psi, f p k (3 Psi - U), where U is the last
-// unit, whose forward and backward visits are one; and 8 (N - 1) bytes of the step's agreement.
+// micro-steps: f (w + g) Psi, f (w + p) Psi, f (p k + p) Psi, f p k (3 Psi - U), where U is the
+// last unit, whose forward and backward visits are one; and 8 (N - 1) bytes of the step's
+// agreement.
 #include "bench/support/synthetic.cuh"
 
 #include <zero/comm/nccl.hpp>
