@@ -100,6 +100,9 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
 [[nodiscard]] inline int send_all(descriptor const& socket,
                                   std::span<std::byte const> bytes,
                                   deadline const& until) {
+  if (!socket) {
+    return EBADF;
+  }
   while (!bytes.empty()) {
     // MSG_NOSIGNAL: a peer that went away is an error code here, not a SIGPIPE in the user's
     // program.
@@ -125,6 +128,9 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
 [[nodiscard]] inline int receive_all(descriptor const& socket,
                                      std::span<std::byte> bytes,
                                      deadline const& until) {
+  if (!socket) {
+    return EBADF;
+  }
   while (!bytes.empty()) {
     auto const got = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got > 0) {

@@ -76,6 +76,13 @@ TEST_CASE("sending to an end that is closed is an error code, not a signal") {
   CHECK(zero::detail::send_all(a, {&byte, 1}, deadline(1s)) == EPIPE);
 }
 
+TEST_CASE("no socket is an error code") {
+  descriptor const none;
+  std::byte byte{};
+  CHECK(zero::detail::send_all(none, {&byte, 1}, deadline(1s)) == EBADF);
+  CHECK(zero::detail::receive_all(none, {&byte, 1}, deadline(1s)) == EBADF);
+}
+
 TEST_CASE("names are resolved, and an unknown one is named") {
   CHECK(zero::detail::resolve("127.0.0.1", 80, false) != nullptr);
   try {
