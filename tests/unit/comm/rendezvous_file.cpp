@@ -65,7 +65,7 @@ void run_job(std::string const& path, int size, std::string const& token, int se
 
 TEST_CASE("every rank receives rank 0's bytes through a file, which is gone afterwards") {
   scratch const place;
-  for (int size : {1, 2, 5}) {
+  for (int const size : {1, 2, 5}) {
     CAPTURE(size);
     run_job(place.file(), size, "job", size);
     CHECK(place.files() == 0);

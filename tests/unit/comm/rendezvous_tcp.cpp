@@ -37,7 +37,7 @@ void meet(zero::rendezvous const& who, int port, std::span<std::byte> bytes) {
 }  // namespace
 
 TEST_CASE("every rank receives rank 0's bytes over TCP") {
-  for (int size : {1, 2, 3, 8}) {
+  for (int const size : {1, 2, 3, 8}) {
     CAPTURE(size);
     int const port = free_port();
     auto const errors = errors_of_ranks(size, [&](int rank) {

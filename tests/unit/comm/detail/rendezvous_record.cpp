@@ -35,7 +35,7 @@ struct scratch {
 TEST_CASE("a record is read as it was written, and replaces the one before") {
   scratch const place;
   std::string const file = place.path / "r";
-  for (int value : {1, 2}) {
+  for (int const value : {1, 2}) {
     std::vector<std::byte> const written(100, static_cast<std::byte>(value));
     write_record(file, written);
     bool const same = read_record(file, 100) == written;
