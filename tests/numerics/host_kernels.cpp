@@ -29,12 +29,12 @@ constexpr int ranks = 3;
 
 // NaN is one value here: which NaN an operation gives is not part of the contract.
 std::uint64_t bits_of(float value) {
-  std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, value);
+  auto const bits = __builtin_bit_cast(std::uint32_t, value);
   return (bits & 0x7fff'ffffU) > 0x7f80'0000U ? 0x7fc0'0000U : bits;
 }
 
 std::uint64_t bits_of(double value) {
-  std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, value);
+  auto const bits = __builtin_bit_cast(std::uint64_t, value);
   std::uint64_t const infinity = 0x7ff0'0000'0000'0000U;
   return (bits & ~(std::uint64_t{1} << 63U)) > infinity ? infinity + 1 : bits;
 }

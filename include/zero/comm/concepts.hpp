@@ -59,11 +59,11 @@ struct collective_tag {
 /// - `leave()`: this rank makes no more calls. The calls it has made complete everywhere; any later
 ///   one fails on the others with "rank r left".
 /// - `check()`: throws the failure that has been noticed, if any.
-/// - `counters()`: the @ref traffic of this rank so far.
+/// - `counters()`: the `traffic` of this rank so far.
 ///
 /// **Laws.** all_gather of the reduce_scatter is the all_reduce, where sums are exact; all_to_all
 /// twice with transposed chunks is the identity; broadcast leaves every rank with root's bytes;
-/// traffic follows the table of @ref traffic; a call with a foreign tag fails on all ranks.
+/// traffic follows the table of `traffic`; a call with a foreign tag fails on all ranks.
 /// Law test: `tests/laws/communicator.hpp`.
 ///
 /// **Models.** `local_communicator` (ranks as threads of one process), and its GPU and NCCL twins.

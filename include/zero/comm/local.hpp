@@ -32,7 +32,7 @@ struct local_options {
 };
 
 /// One rank of a world whose ranks are threads of this process and whose buffers are host memory: a
-/// model of @ref communicator.
+/// model of `communicator`.
 ///
 /// A collective is: publish my pointer, meet, copy out of the others' buffers, meet again; nobody
 /// returns while his buffer is being read. The calling thread does the copying and sleeps while it
@@ -52,8 +52,10 @@ class local_communicator {
  public:
   using stream_type = host_stream;
 
+  /// Takes the other's seat; what is left of it can only be destroyed or assigned to.
   local_communicator(local_communicator&& other) noexcept = default;
 
+  /// Swaps seats: what this was leaves when `other` is destroyed.
   local_communicator& operator=(local_communicator&& other) noexcept {
     std::swap(meeting_, other.meeting_);
     std::swap(counters_, other.counters_);
@@ -204,7 +206,7 @@ class local_communicator {
   /// This rank has failed: the others' present and later calls throw a peer_error with this rank,
   /// its last place in the schedule and `why`. Any thread; returns at once; the first failure
   /// stays.
-  void abort(std::string why) noexcept { meeting_->abort(rank_, std::move(why)); }
+  void abort(std::string const& why) noexcept { meeting_->abort(rank_, why); }
 
   /// This rank makes no more calls. Those it has made complete on the others undisturbed; any later
   /// one throws there: "rank r left after step s". May be called again.
@@ -220,9 +222,7 @@ class local_communicator {
   /// duplicate as often and in the same order; nobody waits. A failure of this world reaches its
   /// duplicates, not the other way round. Allocates.
   /// @throws peer_error this world has failed
-  [[nodiscard]] local_communicator duplicate() {
-    return local_communicator(meeting_->duplicate(rank_), rank_);
-  }
+  [[nodiscard]] local_communicator duplicate() { return {meeting_->duplicate(rank_), rank_}; }
 
  private:
   friend class local_world;
@@ -271,13 +271,11 @@ class local_world {
 
   /// The communicator of one rank; each rank's can be taken once. Any thread. Allocates.
   /// @throws logic_error no such rank, or its communicator has been taken
-  [[nodiscard]] local_communicator communicator(int rank) const {
-    return local_communicator(meeting_, rank);
-  }
+  [[nodiscard]] local_communicator communicator(int rank) const { return {meeting_, rank}; }
 
   /// Makes the whole world fail, as if `rank` had: for whoever started a rank's thread and saw it
   /// die.
-  void abort(int rank, std::string why) const noexcept { meeting_->abort(rank, std::move(why)); }
+  void abort(int rank, std::string const& why) const noexcept { meeting_->abort(rank, why); }
 
  private:
   static std::shared_ptr<detail::local_meeting> make_meeting(int ranks, local_options options) {
@@ -313,7 +311,7 @@ struct Local {
   template <class Device>
   using communicator = typename detail::local_communicator_of<Device>::type;
 
-  /// A world of `ranks` ranks; see @ref local_world.
+  /// A world of `ranks` ranks; see `local_world`.
   [[nodiscard]] static local_world world(int ranks, local_options options = {}) {
     return local_world(ranks, options);
   }
@@ -328,7 +326,7 @@ struct Local {
     detail::run_ranks(
         ranks,
         [&](int rank) { body(world.communicator(rank)); },
-        [&](int rank, std::string why) { world.abort(rank, std::move(why)); });
+        [&](int rank, std::string const& why) { world.abort(rank, why); });
   }
 };
 

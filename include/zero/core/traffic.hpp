@@ -8,7 +8,7 @@
 
 namespace zero {
 
-/// The collective operations a communicator offers; the key of its @ref traffic.
+/// The collective operations a communicator offers; the key of its `traffic`.
 enum class collective : std::uint8_t {
   all_gather,
   all_to_all,
@@ -17,7 +17,7 @@ enum class collective : std::uint8_t {
   broadcast
 };
 
-/// Number of enumerators of @ref collective.
+/// Number of enumerators of `collective`.
 inline constexpr int collective_count = 5;
 
 /// The name of a collective as messages spell it, e.g. "all_gather".
@@ -50,7 +50,7 @@ struct traffic {
     friend constexpr bool operator==(entry const&, entry const&) = default;
   };
 
-  std::array<entry, collective_count> entries{};  ///< indexed by @ref collective
+  std::array<entry, collective_count> entries{};  ///< indexed by `collective`
 
   /// The entry of one collective.
   [[nodiscard]] constexpr entry const& operator[](collective operation) const noexcept {
@@ -86,7 +86,7 @@ struct traffic {
 
 namespace detail {
 
-/// Bytes a rank sends in one call: the table of @ref traffic. `bytes` is that of one shard
+/// Bytes a rank sends in one call: the table of `traffic`. `bytes` is that of one shard
 /// (all_gather, all_to_all, reduce_scatter) or of the whole buffer (all_reduce, broadcast).
 [[nodiscard]] constexpr std::int64_t sent_bytes(collective operation,
                                                 std::int64_t bytes,
@@ -106,7 +106,7 @@ namespace detail {
   return others * bytes;
 }
 
-/// The live counters behind a @ref traffic: written by the communication thread, read by any
+/// The live counters behind a `traffic`: written by the communication thread, read by any
 /// thread. A reading is exact once the calls it should contain have returned.
 class traffic_counters {
  public:

@@ -50,7 +50,7 @@ struct empty_body {
 ///   still empty themselves.
 /// - `fail(error)`: makes the device fail, as if a body had thrown. `on_failure(f)`: `f(error)` is
 ///   called once, for the first failure, by the thread that noticed it.
-/// - `allocations()`: the @ref allocation_counters.
+/// - `allocations()`: the `allocation_counters`.
 /// - `kernels`: the class of its kernels, with the functions of `host_kernels`.
 ///
 /// **Laws.** One queue runs in order; a chain record, wait, record, wait orders three queues; a

@@ -33,7 +33,7 @@ struct host_options {
   std::int64_t memory_limit = -1;  ///< bytes that may be allocated at one time; -1: what there is
 };
 
-/// The host as a device: a model of @ref device in plain C++.
+/// The host as a device: a model of `device` in plain C++.
 ///
 /// The compute queue is the calling thread itself: its bodies run inside `enqueue`, and a wait on
 /// it blocks the caller. The comm and the reduce queue are one thread each, with a ring of
@@ -183,7 +183,7 @@ class host_device {
   void check() const { failure_.check(); }
 
   /// Fails, as if a body had thrown; the first failure stays. Any thread.
-  void fail(std::exception_ptr error) noexcept {
+  void fail(std::exception_ptr const& error) noexcept {
     if (failure_.keep(error)) {
       for (auto const& worker : queues_) {
         if (worker != nullptr) {

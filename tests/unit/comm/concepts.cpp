@@ -35,7 +35,7 @@ struct minimal {
 
   void end_group() {}
 
-  void abort(std::string) noexcept {}
+  void abort(std::string const&) noexcept {}
 
   void leave() noexcept {}
 
@@ -50,7 +50,7 @@ struct no_stream : minimal {
 };
 
 struct throwing_abort : minimal {
-  void abort(std::string) {}
+  void abort(std::string const&) {}
 };
 
 struct throwing_leave : minimal {

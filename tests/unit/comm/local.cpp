@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -96,6 +97,7 @@ TEST_CASE_TEMPLATE("local sums are formed in rank order and rounded to the wire 
     for (double const prescale : {1.0, 1.0 / 3.0, 0.125}) {
       std::int64_t const shard = 777;
       std::vector<std::vector<W>> parts;
+      parts.reserve(static_cast<std::size_t>(ranks));
       for (int r = 0; r < ranks; ++r) {
         parts.push_back(zero::laws::contribution<W>(r, shard * ranks, false, 11));
       }
@@ -137,7 +139,8 @@ TEST_CASE("local collectives allocate nothing") {
     std::vector<float> other(30);
     auto const all_kinds = [&](std::uint64_t i) {
       comm.begin_group();
-      comm.all_gather({}, tag(i, 0), buffer.data() + 10 * comm.rank(), buffer.data(), 40);
+      comm.all_gather(
+          {}, tag(i, 0), buffer.data() + std::ptrdiff_t{10} * comm.rank(), buffer.data(), 40);
       comm.end_group();
       comm.all_to_all({}, tag(i, 0), buffer.data(), 40, other.data(), 40);
       comm.reduce_scatter({}, tag(i, 0), buffer.data(), 10, zero::dtype::fp32, 0.5);

@@ -65,6 +65,7 @@ TEST_CASE("traffic: counters may be read while another thread counts") {
 
 TEST_CASE("traffic: every collective has a name of its own") {
   std::vector<std::string> names;
+  names.reserve(zero::collective_count);
   for (int i = 0; i < zero::collective_count; ++i) {
     names.emplace_back(name(static_cast<collective>(i)));
   }

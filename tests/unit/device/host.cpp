@@ -120,9 +120,9 @@ TEST_CASE("a wait that an earlier one implies still orders") {
   device.finish();
   REQUIRE(log.size() == 200);
   bool in_order = true;
-  for (int i = 0; i < 100; ++i) {
-    in_order = in_order && log[static_cast<std::size_t>(2 * i)] == i &&
-               log[static_cast<std::size_t>(2 * i + 1)] == -i;
+  for (std::size_t i = 0; i < 100; ++i) {
+    auto const number = static_cast<int>(i);
+    in_order = in_order && log[2 * i] == number && log[2 * i + 1] == -number;
   }
   CHECK(in_order);
 }
@@ -171,7 +171,7 @@ TEST_CASE("nothing is allocated after construction") {
   device.enqueue(queue::comm, [](host_stream) {});
   device.finish();
   std::int64_t const before = zero::test::allocations();
-  std::array<std::uint64_t, 20> large{};
+  std::array<std::uint64_t, 20> const large{};
   std::uint64_t sum = 0;
   for (int i = 0; i < 3000; ++i) {  // more than a ring holds
     device.enqueue(queue::comm, [large, to = &sum](host_stream) { *to += large[0] + 1; });

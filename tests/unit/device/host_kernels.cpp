@@ -61,14 +61,14 @@ TEST_CASE("a native accumulator is rounded once, after the sum in FP32") {
 
 TEST_CASE("kernels keep denormals and round to nearest whatever the thread has set") {
 #if ZERO_IS_X86_64()
-  std::uint32_t saved = 0;
+  std::uint32_t saved = 0;  // NOLINT(misc-const-correctness): the next line writes it
   asm volatile("stmxcsr %0" : "=m"(saved));
   std::uint32_t const hostile = saved | 0x8040U | 0x6000U;  // flush, denormals are zero, chop
   asm volatile("ldmxcsr %0" : : "m"(hostile));
   std::vector<float> const gradient = {0x1p-149F, 1.0F};
   std::vector<float> accumulator = {0x1p-149F, 0x1.8p-24F};
   host_kernels::accumulate<float, float>({}, gradient.data(), accumulator.data(), 2, true, nullptr);
-  std::uint32_t after = 0;
+  std::uint32_t after = 0;  // NOLINT(misc-const-correctness): the next line writes it
   asm volatile("stmxcsr %0" : "=m"(after));
   asm volatile("ldmxcsr %0" : : "m"(saved));
   bool const restored = (after & 0xffc0U) == (hostile & 0xffc0U);
@@ -83,7 +83,7 @@ TEST_CASE("kernels keep denormals and round to nearest whatever the thread has s
 TEST_CASE("a step that is skipped touches neither parameters nor moments") {
   auto state = zero::laws::decided_state<zero::AdamW>(false, 1);
   CHECK_FALSE(state.apply);
-  float gradient = std::numeric_limits<float>::infinity();
+  float const gradient = std::numeric_limits<float>::infinity();
   float moments[2] = {0.5F, 0.25F};
   float master = 3;
   bf16 parameter = zero::from_float<bf16>(-7);  // not even rounded again

@@ -91,7 +91,7 @@ class local_meeting {
   }
 
   /// This rank has failed: all present and later calls fail.
-  void abort(int rank, std::string why) {
+  void abort(int rank, std::string const& why) {
     std::lock_guard const lock(mutex_);
     local_place const& place = seat_of(rank).place;
     fail({rank, death(rank, place, why)});

@@ -4,7 +4,6 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -54,9 +53,7 @@ struct local_place {
  private:
   template <std::size_t Size>
   static void copy(std::array<char, Size>& to, std::string_view from) noexcept {
-    std::size_t const count = std::min(from.size(), Size - 1);
-    std::copy_n(from.data(), count, to.data());
-    to[count] = '\0';
+    to[from.copy(to.data(), Size - 1)] = '\0';
   }
 };
 

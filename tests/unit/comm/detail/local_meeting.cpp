@@ -13,7 +13,6 @@
 #include <type_traits>
 
 using namespace std::chrono_literals;
-using zero::detail::local_call;
 using zero::detail::local_meeting;
 using zero::test::contains;
 using zero::test::errors_of_ranks;

@@ -9,7 +9,6 @@
 #include <vector>
 
 using zero::bf16;
-using zero::detail::local_call;
 using zero::detail::local_meeting;
 using zero::detail::reduce_range;
 

@@ -122,6 +122,7 @@ TEST_CASE("many may wait for one ticket") {
     }
   });
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       queue.await(1, never);
