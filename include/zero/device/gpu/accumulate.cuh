@@ -3,10 +3,10 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
-#include <zero/core/norm.hpp>
 
 #include <cuda_runtime.h>
 

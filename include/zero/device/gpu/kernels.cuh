@@ -3,6 +3,7 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/device/gpu/accumulate.cuh>
 #include <zero/device/gpu/cast.cuh>
 #include <zero/device/gpu/control.cuh>
@@ -15,7 +16,6 @@
 #include <zero/device/gpu/update.cuh>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 

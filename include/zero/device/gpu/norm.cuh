@@ -2,10 +2,10 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
-#include <zero/core/norm.hpp>
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tests/support/wild.hpp"
+
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
@@ -14,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <tests/support/wild.hpp>
 #include <type_traits>
 #include <vector>
 

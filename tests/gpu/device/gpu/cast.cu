@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/cast.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/host_kernels.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {

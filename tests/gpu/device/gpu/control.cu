@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/control.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/host_kernels.hpp>
 #include <zero/optim/adamw.hpp>
@@ -13,8 +17,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/cuda.hpp>
+
 #include <zero/device/gpu/device.hpp>
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/policy/concepts.hpp>

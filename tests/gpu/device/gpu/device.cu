@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/device/gpu/device.hpp>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/gpu/device/gpu/spin.cuh"
+#include "tests/laws/device.hpp"
+
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/device/concepts.hpp>
-#include <zero/device/gpu/device.hpp>
 #include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/stream.hpp>
@@ -17,9 +22,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/gpu/device/gpu/spin.cuh>
-#include <tests/laws/device.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/core/error.hpp>
 #include <zero/device/gpu/device_guard.hpp>
+
+#include <zero/core/error.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/core/error.hpp>
+
 #include <zero/device/gpu/error.hpp>
 
 #include <doctest/doctest.h>

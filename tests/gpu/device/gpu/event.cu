@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
+
+#include "tests/gpu/device/gpu/spin.cuh"
+
+#include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cuda_runtime_api.h>
 
-#include <tests/gpu/device/gpu/spin.cuh>
 #include <type_traits>
 #include <utility>
 

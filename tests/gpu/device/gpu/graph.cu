@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/device/gpu/graph.hpp>
+
+#include "tests/gpu/device/gpu/array.hpp"
+
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/stream.hpp>
 
@@ -10,7 +13,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>

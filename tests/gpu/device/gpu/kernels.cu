@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/device/gpu/kernels.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/laws/kernels.hpp"
+
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/lion.hpp>
@@ -14,8 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/laws/kernels.hpp>
 #include <vector>
 
 namespace zero::test {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/device/gpu/memory.hpp>
+
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/memory.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/stream.hpp>
+
+#include <zero/device/gpu/error.hpp>
 
 #include <doctest/doctest.h>
 

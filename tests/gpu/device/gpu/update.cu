@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/update.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
+#include <zero/device/gpu/kernels.cuh>
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
@@ -15,8 +19,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {

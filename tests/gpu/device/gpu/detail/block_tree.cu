@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/detail/block_tree.cuh>
-#include <zero/device/gpu/detail/launch.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
 #include <zero/core/norm.hpp>
+#include <zero/device/gpu/detail/launch.cuh>
 
 #include <doctest/doctest.h>
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/core/error.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+
+#include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/stream.hpp>
@@ -11,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
 #include <vector>
 
 namespace zero::test {

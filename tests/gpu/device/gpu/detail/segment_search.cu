@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/segment_search.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
+#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/plan/groups.hpp>
 
 #include <doctest/doctest.h>
@@ -8,8 +12,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+
+#include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/wild.hpp"
+
+#include <zero/device/gpu/detail/launch.cuh>
 
 #include <doctest/doctest.h>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <tests/gpu/device/gpu/array.hpp>
-#include <tests/support/wild.hpp>
 #include <vector>
 
 namespace zero::test {
