@@ -29,8 +29,7 @@ class training : public contestant {
             task.chosen.shape,
             task.chosen.batch,
             stream_.get(),
-            {.algorithms = task.chosen.deterministic ? train_gpt::gpu::algorithm_choice::fixed
-                                                     : train_gpt::gpu::algorithm_choice::measured}),
+            {.deterministic = task.chosen.deterministic}),
         windows_(task.text, task.chosen.batch, task.chosen.shape.context, stream_.get()),
         loss_(sizeof(double), "loss") {}
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul.hpp"
 
-#include <zero/core/error.hpp>
-#include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/event.hpp>
+#include <zero/core/dtype.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace train_gpt::gpu {
 
@@ -89,9 +86,8 @@ cublasLtMatmulDesc_t make_description() {
 
 }  // namespace
 
-matmul_library::matmul_library(algorithm_choice choice)
-    : workspace_(workspace_size, "matrix products"),
-      choice_(choice) {
+matmul_library::matmul_library()
+    : workspace_(workspace_size, "matrix products") {
   check(cublasLtCreate(&handle_), "cublasLtCreate");
 }
 
@@ -99,10 +95,12 @@ matmul_library::~matmul_library() {
   (void)cublasLtDestroy(handle_);
 }
 
-matmul::matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape)
+matmul::matmul(matmul_library& library,
+               zero::dtype type,
+               matmul_shape const& shape,
+               description_only /*what*/)
     : library_(&library),
       shape_(shape),
-      type_(type),
       description_(make_description()),
       left_(make_layout(type, shape.rows, shape.depth, shape.left_transposed)),
       right_(make_layout(type, shape.depth, shape.columns, shape.right_transposed)),
@@ -116,24 +114,21 @@ matmul::matmul(matmul_library& library, zero::dtype type, matmul_shape const& sh
   }
 }
 
-matmul::matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape, bool adds)
-    : matmul(library, type, shape) {
-  if (!find_algorithm(adds)) {
+matmul::matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape)
+    : matmul(library, type, shape, description_only{}) {
+  if (!find_algorithm()) {
     throw std::runtime_error("train_gpt: cuBLASLt has no algorithm for a matrix product of " +
                              std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
                              " x " + std::to_string(shape.depth) + ".");
   }
 }
 
-bool matmul::supported(matmul_library& library,
-                       zero::dtype type,
-                       matmul_shape const& shape,
-                       bool adds) {
-  matmul candidate(library, type, shape);
-  return candidate.find_algorithm(adds);
+bool matmul::supported(matmul_library& library, zero::dtype type, matmul_shape const& shape) {
+  matmul candidate(library, type, shape, description_only{});
+  return candidate.find_algorithm();
 }
 
-bool matmul::find_algorithm(bool adds) {
+bool matmul::find_algorithm() {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   owner<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> const owned(preference);
@@ -141,8 +136,8 @@ bool matmul::find_algorithm(bool adds) {
   check(cublasLtMatmulPreferenceSetAttribute(
             preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes),
         "cublasLtMatmulPreferenceSetAttribute");
-  bool const with_bias = shape_.after != epilogue::none && shape_.after != epilogue::gelu_gradient;
   bool const with_kept = shape_.after == epilogue::gelu || shape_.after == epilogue::gelu_gradient;
+  bool const with_bias = shape_.after != epilogue::none && shape_.after != epilogue::gelu_gradient;
   void* const any = library_->workspace();  // only its alignment counts here
   if (with_bias) {
     set(description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, any);
@@ -150,10 +145,8 @@ bool matmul::find_algorithm(bool adds) {
   if (with_kept) {
     set(description_.get(), CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, any);
   }
-  std::array<cublasLtMatmulHeuristicResult_t, 12> results{};
+  cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  int const wanted =
-      library_->choice() == algorithm_choice::measured ? static_cast<int>(results.size()) : 1;
   cublasStatus_t const status = cublasLtMatmulAlgoGetHeuristic(library_->handle(),
                                                                description_.get(),
                                                                right_.get(),
@@ -161,70 +154,14 @@ bool matmul::find_algorithm(bool adds) {
                                                                out_.get(),
                                                                out_.get(),
                                                                preference,
-                                                               wanted,
-                                                               results.data(),
+                                                               1,
+                                                               &result,
                                                                &found);
-  if (status != CUBLAS_STATUS_SUCCESS || found == 0) {
-    return false;
-  }
-  algorithm_ = results[0].algo;
-  if (found > 1) {
-    measure(results.data(), found, adds);
-  }
-  return true;
+  algorithm_ = result.algo;
+  return status == CUBLAS_STATUS_SUCCESS && found == 1 && result.state == CUBLAS_STATUS_SUCCESS;
 }
 
-/// Runs the candidates on matrices of ones and keeps the fastest.
-void matmul::measure(cublasLtMatmulHeuristicResult_t const* candidates, int count, bool adds) {
-  auto const bytes = [&](std::int64_t elements) { return elements * zero::bytes_of(type_); };
-  zero::gpu::memory left(bytes(shape_.rows * shape_.depth), "a measurement");
-  zero::gpu::memory right(bytes(shape_.depth * shape_.columns), "a measurement");
-  zero::gpu::memory out(bytes(shape_.rows * shape_.columns), "a measurement");
-  zero::gpu::memory kept(bytes(shape_.rows * shape_.columns), "a measurement");
-  zero::gpu::memory bias(bytes(std::max(shape_.rows, shape_.columns)), "a measurement");
-  for (zero::gpu::memory const* const m : {&left, &right, &out, &kept, &bias}) {
-    zero::check_cuda(cudaMemset(m->get(), 0x3c, static_cast<std::size_t>(m->size())), "cudaMemset");
-  }
-  matmul_operands const operands{.out = out.get(),
-                                 .left = left.get(),
-                                 .right = right.get(),
-                                 .added = adds ? out.get() : nullptr,
-                                 .bias = bias.get(),
-                                 .kept = kept.get()};
-  cudaEvent_t start = nullptr;
-  cudaEvent_t stop = nullptr;
-  zero::check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-  zero::check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
-  cudaStream_t stream = nullptr;
-  zero::check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                   "cudaStreamCreateWithFlags");
-  zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  cublasLtMatmulAlgo_t best = candidates[0].algo;
-  float best_time = 0;
-  for (int i = 0; i < count; ++i) {
-    algorithm_ = candidates[i].algo;
-    constexpr int rounds = 5;
-    bool works = enqueue(stream, operands) == CUBLAS_STATUS_SUCCESS;
-    (void)cudaEventRecord(start, stream);
-    for (int round = 0; works && round < rounds; ++round) {
-      works = enqueue(stream, operands) == CUBLAS_STATUS_SUCCESS;
-    }
-    (void)cudaEventRecord(stop, stream);
-    zero::check_cuda(cudaEventSynchronize(stop), "cudaEventSynchronize");
-    float time = 0;
-    zero::check_cuda(cudaEventElapsedTime(&time, start, stop), "cudaEventElapsedTime");
-    if (works && (best_time == 0 || time < best_time)) {
-      best_time = time;
-      best = candidates[i].algo;
-    }
-  }
-  algorithm_ = best;
-  (void)cudaEventDestroy(start);
-  (void)cudaEventDestroy(stop);
-  (void)cudaStreamDestroy(stream);
-}
-
-cublasStatus_t matmul::enqueue(cudaStream_t stream, matmul_operands const& operands) {
+void matmul::operator()(cudaStream_t stream, matmul_operands const& operands) {
   float const one = 1;
   float const beta = operands.added != nullptr ? 1 : 0;
   if (operands.bias != nullptr) {
@@ -233,26 +170,23 @@ cublasStatus_t matmul::enqueue(cudaStream_t stream, matmul_operands const& opera
   if (operands.kept != nullptr) {
     set(description_.get(), CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.kept);
   }
-  return cublasLtMatmul(library_->handle(),
-                        description_.get(),
-                        &one,
-                        operands.right,
-                        right_.get(),
-                        operands.left,
-                        left_.get(),
-                        &beta,
-                        operands.added != nullptr ? operands.added : operands.out,
-                        out_.get(),
-                        operands.out,
-                        out_.get(),
-                        &algorithm_,
-                        library_->workspace(),
-                        library_->workspace_bytes(),
-                        stream);
-}
-
-void matmul::operator()(cudaStream_t stream, matmul_operands const& operands) {
-  check(enqueue(stream, operands), "cublasLtMatmul");
+  check(cublasLtMatmul(library_->handle(),
+                       description_.get(),
+                       &one,
+                       operands.right,
+                       right_.get(),
+                       operands.left,
+                       left_.get(),
+                       &beta,
+                       operands.added != nullptr ? operands.added : operands.out,
+                       out_.get(),
+                       operands.out,
+                       out_.get(),
+                       &algorithm_,
+                       library_->workspace(),
+                       library_->workspace_bytes(),
+                       stream),
+        "cublasLtMatmul");
 }
 
 }  // namespace train_gpt::gpu

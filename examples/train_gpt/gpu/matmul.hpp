@@ -13,17 +13,11 @@
 
 namespace train_gpt::gpu {
 
-/// How a matrix product's algorithm is found when it is made.
-enum class algorithm_choice : std::uint8_t {
-  fixed,    ///< the library's first suggestion: the same on every run, and so are the bits
-  measured  ///< the fastest of several suggestions; runs may differ in the last bits
-};
-
 /// cuBLASLt and its workspace, for the matrix products of one stream. Not to be moved: products
 /// refer to it.
 class matmul_library {
  public:
-  explicit matmul_library(algorithm_choice choice = algorithm_choice::fixed);
+  matmul_library();
   matmul_library(matmul_library const&) = delete;
   matmul_library& operator=(matmul_library const&) = delete;
   ~matmul_library();
@@ -36,12 +30,9 @@ class matmul_library {
     return static_cast<std::size_t>(workspace_.size());
   }
 
-  [[nodiscard]] algorithm_choice choice() const noexcept { return choice_; }
-
  private:
   cublasLtHandle_t handle_ = nullptr;
   zero::gpu::memory workspace_;
-  algorithm_choice choice_;
 };
 
 /// What a product does to its result on the way out.
@@ -74,26 +65,30 @@ struct matmul_operands {
   void* kept = nullptr;  ///< [rows, columns]
 };
 
-/// One matrix product of fixed shape and algorithm.
+/// One matrix product of fixed shape and algorithm: the library's first suggestion, which depends
+/// on shape and GPU alone, so that runs can be compared bit by bit.
 class matmul {
  public:
   /// Finds an algorithm. All addresses must be multiples of 16 bytes, all extents of 8.
-  /// @param adds    whether `added` will be given
-  /// @param library outlives the product
+  /// @param library  outlives the product
   /// @throws std::runtime_error where cuBLASLt has none; `supported()` asks first
-  matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape, bool adds);
+  matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape);
 
   /// Whether cuBLASLt has an algorithm for this product.
   [[nodiscard]] static bool supported(matmul_library& library,
                                       zero::dtype type,
-                                      matmul_shape const& shape,
-                                      bool adds);
+                                      matmul_shape const& shape);
 
   /// Enqueues the product. Not for two threads at a time.
   void operator()(cudaStream_t stream, matmul_operands const& operands);
 
  private:
-  matmul(matmul_library& library, zero::dtype type, matmul_shape const& shape);
+  struct description_only {};
+
+  matmul(matmul_library& library,
+         zero::dtype type,
+         matmul_shape const& shape,
+         description_only what);
 
   template <class Descriptor, cublasStatus_t (*Destroy)(Descriptor)>
   struct destroyer {
@@ -105,13 +100,10 @@ class matmul {
 
   using layout = owner<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-  [[nodiscard]] bool find_algorithm(bool adds);
-  void measure(cublasLtMatmulHeuristicResult_t const* candidates, int count, bool adds);
-  cublasStatus_t enqueue(cudaStream_t stream, matmul_operands const& operands);
+  [[nodiscard]] bool find_algorithm();
 
   matmul_library* library_;
   matmul_shape shape_;
-  zero::dtype type_;
   owner<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> description_;
   layout left_;
   layout right_;

@@ -20,8 +20,10 @@ constexpr std::int64_t byte_values = 256;  // tokens are bytes, whatever the voc
 }  // namespace
 
 template <class T>
-network<T>::linear::linear(
-    network& owner, std::int64_t inputs, std::int64_t outputs, bool adds, epilogue after)
+network<T>::linear::linear(network& owner,
+                           std::int64_t inputs,
+                           std::int64_t outputs,
+                           epilogue after)
     : owner_(&owner),
       inputs_(inputs),
       outputs_(outputs) {
@@ -34,27 +36,27 @@ network<T>::linear::linear(
   product.after = epilogue::bias;
   if (after == epilogue::gelu && fuse) {
     product.after = epilogue::gelu;
-    fuses_gelu_ = matmul::supported(library, type, product, adds);
+    fuses_gelu_ = matmul::supported(library, type, product);
     product.after = fuses_gelu_ ? epilogue::gelu : epilogue::bias;
   }
-  forward_.emplace(library, type, product, adds);
+  forward_.emplace(library, type, product);
 
   matmul_shape to_input{.rows = rows, .columns = inputs, .depth = outputs};
   if (after == epilogue::gelu_gradient && fuse) {
     to_input.after = epilogue::gelu_gradient;
-    fuses_slope_ = matmul::supported(library, type, to_input, false);
+    fuses_slope_ = matmul::supported(library, type, to_input);
     to_input.after = fuses_slope_ ? epilogue::gelu_gradient : epilogue::none;
   }
-  input_gradient_.emplace(library, type, to_input, false);
+  input_gradient_.emplace(library, type, to_input);
 
   matmul_shape to_weight{
       .rows = outputs, .columns = inputs, .depth = rows, .left_transposed = true};
   if (fuse) {
     to_weight.after = epilogue::bias_gradient;
-    fuses_bias_gradient_ = matmul::supported(library, type, to_weight, false);
+    fuses_bias_gradient_ = matmul::supported(library, type, to_weight);
     to_weight.after = fuses_bias_gradient_ ? epilogue::bias_gradient : epilogue::none;
   }
-  weight_gradient_.emplace(library, type, to_weight, false);
+  weight_gradient_.emplace(library, type, to_weight);
 }
 
 template <class T>
@@ -109,7 +111,6 @@ network<T>::network(gpt_shape const& shape,
       rows_(batch * shape.context),
       stream_(stream),
       chosen_(chosen),
-      library_(chosen.algorithms),
       blocks_(static_cast<std::size_t>(shape.layers)) {
   std::int64_t const channels = shape.channels;
   zero::expects(channels % 8 == 0 && shape.vocabulary % 8 == 0 && rows_ % 8 == 0,
@@ -117,34 +118,31 @@ network<T>::network(gpt_shape const& shape,
                 "multiples of 8");
   constexpr zero::dtype type = zero::dtype_of<T>;
   allocate();
-  qkv_.emplace(*this, channels, 3 * channels, false, epilogue::none);
-  out_.emplace(*this, channels, channels, true, epilogue::none);
-  up_.emplace(*this, channels, 4 * channels, false, epilogue::gelu);
-  down_.emplace(*this, 4 * channels, channels, true, epilogue::gelu_gradient);
+  qkv_.emplace(*this, channels, 3 * channels, epilogue::none);
+  out_.emplace(*this, channels, channels, epilogue::none);
+  up_.emplace(*this, channels, 4 * channels, epilogue::gelu);
+  down_.emplace(*this, 4 * channels, channels, epilogue::gelu_gradient);
 
   std::int64_t const width = shape.vocabulary;
   logits_product_.emplace(
       library_,
       type,
-      matmul_shape{.rows = rows_, .columns = width, .depth = channels, .right_transposed = true},
-      false);
+      matmul_shape{.rows = rows_, .columns = width, .depth = channels, .right_transposed = true});
   logits_input_gradient_.emplace(
-      library_, type, matmul_shape{.rows = rows_, .columns = channels, .depth = width}, false);
+      library_, type, matmul_shape{.rows = rows_, .columns = channels, .depth = width});
   logits_weight_gradient_.emplace(
       library_,
       type,
-      matmul_shape{.rows = width, .columns = channels, .depth = rows_, .left_transposed = true},
-      false);
+      matmul_shape{.rows = width, .columns = channels, .depth = rows_, .left_transposed = true});
   tokens_gradient_.emplace(
       library_,
       type,
       matmul_shape{
-          .rows = byte_values, .columns = channels, .depth = rows_, .left_transposed = true},
-      true);
+          .rows = byte_values, .columns = channels, .depth = rows_, .left_transposed = true});
 
   attention_sizes const sizes{batch, shape.context, channels, shape.heads};
   if (chosen.cudnn) {
-    attention_ = make_cudnn_attention(type, sizes, true);
+    attention_ = make_cudnn_attention(type, sizes, chosen.deterministic);
     uses_cudnn_ = attention_ != nullptr;
   }
   if (attention_ == nullptr) {

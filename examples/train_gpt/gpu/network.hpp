@@ -20,9 +20,9 @@ namespace train_gpt::gpu {
 
 /// How the network computes.
 struct network_options {
-  algorithm_choice algorithms = algorithm_choice::fixed;
-  bool cudnn = true;  ///< use its attention where it is there and serves the type
-  bool fuse = true;   ///< let matrix products do biases' gradients and GELU where cuBLASLt can
+  bool deterministic = true;  ///< false: cuDNN may add with atomics, where it finds that faster
+  bool cudnn = true;          ///< use its attention where it is there and serves the type
+  bool fuse = true;  ///< let matrix products do biases' gradients and GELU where cuBLASLt can
 };
 
 /// `train_gpt::network` on a GPU: the computation of a GPT, unit by unit, with the activations
@@ -30,7 +30,7 @@ struct network_options {
 ///
 /// The order of calls is that of `train_gpt::network`. Every call enqueues on the network's stream
 /// and returns; losses stay on the device. All memory is allocated, and all algorithms are chosen,
-/// by the constructor. The same inputs give the same bits: no kernel adds with atomics.
+/// by the constructor. The same inputs give the same bits, unless `deterministic` is off.
 template <class T>
 class network {
  public:
@@ -101,7 +101,7 @@ class network {
   /// The products of one linear layer: of its output, its input's gradient, its weight's gradient.
   class linear {
    public:
-    linear(network& owner, std::int64_t inputs, std::int64_t outputs, bool adds, epilogue after);
+    linear(network& owner, std::int64_t inputs, std::int64_t outputs, epilogue after);
 
     /// out = in * weight^T + bias, and + `added` if given.
     void forward(

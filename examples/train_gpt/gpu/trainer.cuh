@@ -56,8 +56,7 @@ class trainer {
         network_(chosen.shape,
                  chosen.batch,
                  stream_.get(),
-                 {.algorithms =
-                      chosen.deterministic ? algorithm_choice::fixed : algorithm_choice::measured}),
+                 {.deterministic = chosen.deterministic}),
         windows_(text, chosen.batch, chosen.shape.context, stream_.get()),
         losses_((chosen.steps + 1) * std::int64_t{sizeof(double)}, "losses") {
     if (chosen.load_weights.empty()) {

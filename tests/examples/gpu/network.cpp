@@ -262,7 +262,7 @@ void compare(problem const& p, train_gpt::gpu::network_options const& chosen, do
   MESSAGE("loss ", expected.loss, " against ", got.loss, ", worst tensor ", worst);
   outcome const again = on_gpu(p, values, chosen);
   bool same = again.loss == got.loss;
-  for (auto const [first, count] : layout.tensors) {
+  for (auto const& [first, count] : layout.tensors) {
     for (std::int64_t i = first; i < first + count; ++i) {
       same = same && again.gradients[static_cast<std::size_t>(i)] ==
                          got.gradients[static_cast<std::size_t>(i)];
@@ -288,7 +288,7 @@ TEST_CASE_TEMPLATE("the GPU's network has the host's gradients in 16 bits",
                    T,
                    zero::bf16,
                    zero::fp16) {
-  double const limit = std::is_same_v<T, zero::bf16> ? 4e-2 : 6e-3;
+  double const limit = std::is_same_v<T, zero::bf16> ? 8e-2 : 1e-2;
   for (bool const fuse : {false, true}) {
     CAPTURE(fuse);
     compare<T>(problem(small, 3), {.cudnn = false, .fuse = fuse}, limit);
@@ -297,6 +297,6 @@ TEST_CASE_TEMPLATE("the GPU's network has the host's gradients in 16 bits",
 }
 
 TEST_CASE_TEMPLATE("cuDNN's attention gives the same gradients", T, zero::bf16, zero::fp16) {
-  double const limit = std::is_same_v<T, zero::bf16> ? 4e-2 : 6e-3;
+  double const limit = std::is_same_v<T, zero::bf16> ? 8e-2 : 1e-2;
   compare<T>(problem(larger, 2), {.cudnn = true}, limit);
 }
