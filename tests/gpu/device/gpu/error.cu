@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include <zero/device/gpu/error.hpp>
 
 #include <doctest/doctest.h>
