@@ -96,17 +96,20 @@ def make(variant, a):
     else:
         if mode == "compiled":
             model.compile()
-        model = DistributedDataParallel(model, device_ids=[0], gradient_as_bucket_view=True)
+        model = DistributedDataParallel(
+            model, device_ids=[0], gradient_as_bucket_view=True, static_graph=True
+        )
     optimizer = torch.optim.AdamW(groups(model), lr=6e-4, betas=(0.9, 0.95), fused=True)
     text = os.path.abspath(__file__)
     with open(text, "rb") as file:
         data = torch.tensor(list(file.read()), dtype=torch.long, device="cuda").repeat(8)
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator(device="cuda").manual_seed(1)
     reach = torch.arange(a.context + 1, device="cuda")
 
     def step():
-        first = torch.randint(len(data) - a.context - 1, (a.batch, 1), generator=generator)
-        window = data[first.pin_memory().cuda(non_blocking=True) + reach]
+        places = len(data) - a.context - 1
+        first = torch.randint(places, (a.batch, 1), generator=generator, device="cuda")
+        window = data[first + reach]
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=kind == "ddp"):
             loss = model(window[:, :-1], window[:, 1:])
         loss.backward()

@@ -172,6 +172,15 @@ void print_summary(run_report const& run) {
                 grouped(c.count).c_str(),
                 grouped(c.bytes).c_str());
   }
+  if (run.peak_device_bytes) {
+    std::printf("\nThe driver's bytes of all ranks on the device, activations included: %s\n",
+                grouped(*run.peak_device_bytes).c_str());
+  }
+  if (run.host_waits_per_step && run.device_allocations_per_step) {
+    std::printf("A step allocates %g times on the device and waits for it %g times.\n",
+                *run.device_allocations_per_step,
+                *run.host_waits_per_step);
+  }
   std::printf("\nParameters %s, hash %s\n",
               grouped(run.parameters).c_str(),
               hexadecimal(run.parameters_hash).c_str());

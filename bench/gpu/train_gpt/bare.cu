@@ -4,11 +4,11 @@
 #include "examples/train_gpt/model.hpp"
 #include "examples/train_gpt/tuning.hpp"
 
+#include <zero/core/norm.hpp>
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/update_arguments.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
 

@@ -25,11 +25,10 @@ class training : public contestant {
       : chosen_(task.chosen),
         text_(task.text),
         schedule_(task.chosen),
-        network_(
-            task.chosen.shape,
-            task.chosen.batch,
-            stream_.get(),
-            {.deterministic = task.chosen.deterministic}),
+        network_(task.chosen.shape,
+                 task.chosen.batch,
+                 stream_.get(),
+                 {.deterministic = task.chosen.deterministic}),
         windows_(task.text, task.chosen.batch, task.chosen.shape.context, stream_.get()),
         loss_(sizeof(double), "loss") {}
 

@@ -53,10 +53,8 @@ class trainer {
                 std::move(communicator),
                 settings(chosen),
                 zero::cuda_options{.compute_stream = stream_.get()}),
-        network_(chosen.shape,
-                 chosen.batch,
-                 stream_.get(),
-                 {.deterministic = chosen.deterministic}),
+        network_(
+            chosen.shape, chosen.batch, stream_.get(), {.deterministic = chosen.deterministic}),
         windows_(text, chosen.batch, chosen.shape.context, stream_.get()),
         losses_((chosen.steps + 1) * std::int64_t{sizeof(double)}, "losses") {
     if (chosen.load_weights.empty()) {
@@ -84,7 +82,7 @@ class trainer {
     report.validation_losses.reserve(static_cast<std::size_t>(chosen_.steps));
     progress shown(report.chosen, report.parameters, rank() == 0);
 
-    measure_reading();
+    std::optional<double> validation = measure_reading();
     zero::traffic const sent_before = engine_.traffic();
     auto const allocations_before = allocations_so_far();
     auto const calls_before = watched_driver_calls();
@@ -100,7 +98,6 @@ class trainer {
       if (validates || prints || counts_every_step) {
         count_steps(report, step, shown);
       }
-      std::optional<double> validation;
       if (validates) {
         validation = report.validation_losses.emplace_back(validate());
       }
@@ -289,8 +286,9 @@ class trainer {
 
   /// Takes the libraries and the engine through everything but a step once, and measures what a
   /// pass that only reads and what a mean sends, so that `sent_in_steps` can leave them out.
-  void measure_reading() {
-    (void)validate();
+  /// Returns the validation loss before training.
+  double measure_reading() {
+    double const loss = validate();
     zero::traffic const start = engine_.traffic();
     meet();
     zero::traffic const after_mean = engine_.traffic();
@@ -300,6 +298,7 @@ class trainer {
     meet();
     means_ = 0;
     passes_ = 0;
+    return loss;
   }
 
   [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {
