@@ -379,10 +379,9 @@ class engine_core {
 
   /// Mean of a number over the ranks, added in rank order. Collective; waits.
   [[nodiscard]] double mean(double value) {
-    std::vector<double> all(static_cast<std::size_t>(plan_.config.world));
-    gather_bytes(&value, sizeof value, all.data(), "mean");
+    gather_bytes(&value, sizeof value, gathered_.data(), "mean");
     double sum = 0;
-    for (auto const v : all) {
+    for (auto const v : gathered_) {
       sum += v;
     }
     return sum / plan_.config.world;
@@ -646,6 +645,7 @@ class engine_core {
   executor<device_type, typename Types::bodies, communicator_type> executor_;
   std::unique_ptr<timeline_recorder<stream>> timeline_;
   std::vector<char> touched_;
+  std::vector<double> gathered_ = std::vector<double>(static_cast<std::size_t>(plan_.config.world));
   std::vector<std::int32_t> first_parameter_;
   int resident_slot_ = -1;
   std::int64_t steps_ = 0;
