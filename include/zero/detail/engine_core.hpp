@@ -111,6 +111,7 @@ class engine_core {
       abandon("the engine was destroyed inside a pass");
     }
     device_.finish();
+    deregister_pools();
     communicator_.leave();
   }
 
@@ -546,6 +547,7 @@ class engine_core {
     }
     reset_state();
     compare_plans();
+    register_pools();
   }
 
   void reset_state() {
@@ -599,6 +601,29 @@ class engine_core {
       h.add(static_cast<std::int64_t>(scaling.at_floor));
     }
     return h.value();
+  }
+
+  /// Tells a communicator that can make use of it where the pools lie.
+  void register_pools() {
+    if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
+      for (int i = 0; i < pool_count; ++i) {
+        auto const p = static_cast<pool>(i);
+        if (memory_.allocated_bytes(p) > 0) {
+          communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
+        }
+      }
+    }
+  }
+
+  void deregister_pools() noexcept {
+    if constexpr (requires { communicator_.deregister_memory(nullptr); }) {
+      for (int i = 0; i < pool_count; ++i) {
+        auto const p = static_cast<pool>(i);
+        if (memory_.allocated_bytes(p) > 0) {
+          communicator_.deregister_memory(memory_.base(p));
+        }
+      }
+    }
   }
 
   void compare_plans() {
