@@ -116,8 +116,7 @@ template <class Stage>
   figures out;
   zero::gpu::stream const stream(zero::gpu::stream_priority::normal);
   train_gpt::schedule const schedule(chosen);
-  network net(
-      chosen.shape, chosen.batch, stream.get(), {.algorithms = gpu::algorithm_choice::measured});
+  network net(chosen.shape, chosen.batch, stream.get());
   gpu::windows windows(text, chosen.batch, chosen.shape.context, stream.get());
   zero::gpu::memory const loss(sizeof(double), "loss");
   auto communicator = world.duplicate();
