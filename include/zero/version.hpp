@@ -2,10 +2,12 @@
 #pragma once
 
 /// @file
-/// The version of the library. The build reads it from these three lines, so this is its only place.
-/// Before 1.0 a new minor version may break an interface; the change log says how to move on.
+/// The version of the library. The build reads it from these three lines, so this is its only
+/// place. Before 1.0 a new minor version may break an interface; the change log says how to move
+/// on.
 
-/// Raised when interfaces, numerics or the order of communication change in a way that breaks users.
+/// Raised when interfaces, numerics or the order of communication change in a way that breaks
+/// users.
 #define ZERO_VERSION_MAJOR 0
 /// Raised when something is added; before 1.0 also when something breaks.
 #define ZERO_VERSION_MINOR 1
