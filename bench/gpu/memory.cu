@@ -3,11 +3,12 @@
 // ranks on one GPU, 1e9 parameters in all. The driver's bytes are those that are free before the
 // engines exist (context made, kernels loaded, streams of the ranks made) less those that are free
 // after a step; what was used before is shown.
+#include <memory>
+
 #include "bench/support/synthetic.cuh"
 
 #include <barrier>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace {

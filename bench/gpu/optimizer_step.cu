@@ -10,6 +10,7 @@
 // Run:   optimizer_step [--parameters 1000000000] [--rounds 25] [--json FILE]
 // Needs 20 bytes of device memory a parameter. Exit status 1: the bits differ.
 #include <zero/core/dtype.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/core/random.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
@@ -22,7 +23,6 @@
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
 

@@ -4,11 +4,11 @@
 #include "tests/support/wild.hpp"
 
 #include <zero/core/dtype.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/sgd.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>

@@ -5,11 +5,11 @@
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/hash.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/core/random.hpp>
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/sgd.hpp>
 #include <zero/optim/step_state.hpp>
 

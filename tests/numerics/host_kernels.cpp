@@ -9,9 +9,9 @@
 #include <zero/comm/local.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/hash.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/core/random.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/step_state.hpp>
 
 #include <atomic>

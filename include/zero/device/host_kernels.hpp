@@ -5,10 +5,10 @@
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/float_environment.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>

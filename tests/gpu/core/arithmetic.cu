@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/core/arithmetic.hpp>
+
 #include "tests/numerics/flags.hpp"
 
-#include <zero/core/arithmetic.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/lion.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/gpu/stamps.hpp>
+
 #include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>
