@@ -27,6 +27,7 @@
 #include <zero/device/host.hpp>
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/host_stream.hpp>
+#include <zero/device/stamps.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/engine.hpp>
@@ -75,6 +76,5 @@
 #include <zero/policy/stage.hpp>
 #include <zero/trace/ranges.hpp>
 #include <zero/trace/recorder.hpp>
-#include <zero/trace/stamps.hpp>
 #include <zero/trace/timeline.hpp>
 #include <zero/version.hpp>

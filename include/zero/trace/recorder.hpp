@@ -2,7 +2,7 @@
 #pragma once
 
 #include <zero/core/queue.hpp>
-#include <zero/trace/stamps.hpp>
+#include <zero/device/stamps.hpp>
 #include <zero/trace/timeline.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
-#include <zero/trace/stamps.hpp>
+#include <zero/device/stamps.hpp>
 
 #include <cuda_runtime_api.h>
 

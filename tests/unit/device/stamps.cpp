@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/trace/stamps.hpp>
+#include <zero/device/stamps.hpp>
 
 #include <doctest/doctest.h>
 

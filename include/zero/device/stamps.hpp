@@ -19,13 +19,16 @@ class time_stamps;
 template <>
 class time_stamps<host_stream> {
  public:
+  /// @param places  numbered 0 ... places - 1
   explicit time_stamps(std::size_t places)
       : at_(places) {}
 
+  /// Stamps a place with the time at which this runs.
   void set(std::size_t place, host_stream /*stream*/) noexcept {
     at_[place] = std::chrono::steady_clock::now();
   }
 
+  /// @return the time from one stamp to another; negative if the other came first
   [[nodiscard]] double microseconds(std::size_t from, std::size_t to) const {
     return std::chrono::duration<double, std::micro>(at_[to] - at_[from]).count();
   }
