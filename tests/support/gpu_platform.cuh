@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/cuda.cuh>
-
 #include "tests/support/training.hpp"
+
+#include <zero/cuda.cuh>
 
 #include <atomic>
 #include <cstddef>
@@ -114,6 +114,7 @@ struct nccl_platform : gpu_memory_access {
     if (ranks != world().size()) {
       throw std::logic_error("a law asked for another number of ranks than there are processes");
     }
+    check_cuda(cudaSetDevice(world().device()), "cudaSetDevice");
     body(world().duplicate());
   }
 };

@@ -3,8 +3,6 @@
 
 #include <zero/core/error.hpp>
 #include <zero/core/float_environment.hpp>
-#include <zero/core/random.hpp>
-#include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/executor.hpp>
@@ -20,7 +18,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -98,8 +95,17 @@ class engine_core {
         delay(q, stream);
       });
     }
+    if constexpr (requires {
+                    { communicator_.device() } -> std::convertible_to<int>;
+                    { device_.ordinal() } -> std::convertible_to<int>;
+                  }) {
+      expects(
+          communicator_.device() == device_.ordinal(),
+          "zero::ZeroEngine: the communicator works on another device than the engine; make its "
+          "device current before construction, or name it in cuda_options::ordinal");
+    }
     expects(communicator_.size() <= full_window_bytes / 128,
-            "zero::ZeroEngine: more than 2048 ranks are not supported");
+            "zero::ZeroEngine: more than 2048 ranks are not supported; use fewer");
     start(loss_scaling);
   }
 
@@ -232,7 +238,8 @@ class engine_core {
       executor_.fail_misuse("step was called inside a pass; end the pass first");
     }
     if (micro_steps == 0) {
-      executor_.fail_misuse("step was called before any micro-step");
+      executor_.fail_misuse(
+          "step was called before any micro-step; loop over engine.micro_steps(k) first");
     }
     executor_.step(++steps_, control_of(step, micro_steps));
     result_slot_ = steps_ % result_ring;
@@ -301,7 +308,14 @@ class engine_core {
     } catch (...) {
       device_.abandon_capture();
       executor_.end_capture();
+      abandon("an exception passed through capture");
       throw;
+    }
+    if (executor_.in_pass() || steps_ != steps + 1) {
+      device_.abandon_capture();
+      executor_.end_capture();
+      executor_.fail_misuse(
+          "a capture holds exactly one step, with its micro-steps or alone; call step once, last");
     }
     auto graph = device_.end_capture();
     executor_.end_capture();
@@ -312,9 +326,15 @@ class engine_core {
     return graph;
   }
 
-  /// Runs a captured step once more, with new numbers.
+  /// Where the latest capture writes its step's result.
+  [[nodiscard]] std::int64_t captured_slot() const { return captured_slot_; }
+
+  /// Runs a captured step once more, with new numbers; its result goes to `slot`.
   template <class Graph>
-  void replay(Graph const& graph, step_options const& step, std::int64_t micro_steps) {
+  void replay(Graph const& graph,
+              std::int64_t slot,
+              step_options const& step,
+              std::int64_t micro_steps) {
     executor_.check();
     if (executor_.in_pass()) {
       executor_.fail_misuse("replay was called inside a pass; end the pass first");
@@ -324,16 +344,13 @@ class engine_core {
       kernels::set_control(s, to, control);
     });
     device_.launch(graph);
-    executor_.replayed();
-    ++steps_;
-    result_slot_ = captured_slot_;
+    executor_.replayed(++steps_);
+    result_slot_ = slot;
   }
-
-  [[nodiscard]] std::int64_t steps() const { return steps_; }
 
   /// The record of the latest step; waits for it.
   [[nodiscard]] step_record result() {
-    expects(steps_ > 0, "zero::ZeroEngine: result() was called before any step");
+    expects(steps_ > 0, "zero::ZeroEngine: result() was called before any step; call step first");
     drain();
     step_record record;
     download(device_, &record, control_.ring() + result_slot_, sizeof record);
@@ -370,8 +387,8 @@ class engine_core {
         communicator_.all_gather(s, tag, window + communicator_.rank() * bytes, window, bytes);
       });
     }
-    // What has arrived counts, even if another rank has failed since: ranks that compare their plans
-    // all come to the same sentence.
+    // What has arrived counts, even if another rank has failed since: ranks that compare their
+    // plans all come to the same sentence.
     device_.finish();
     device_.check();
     executor_.joined();

@@ -105,12 +105,9 @@ class nccl_link {
     int const ranks = handle.size();
     int const me = handle.rank();
     auto const count = static_cast<std::size_t>(bytes);
-    check_cuda(
-        cudaMemcpyAsync(
-            receive + me * bytes, send + me * stride, count, cudaMemcpyDeviceToDevice, stream),
-        "cudaMemcpyAsync");
+    // The own chunk travels with the others: a copy of its own before them would not overlap.
     ncclResult_t result = ncclGroupStart();
-    for (int i = 1; i < ranks && result == ncclSuccess; ++i) {
+    for (int i = 0; i < ranks && result == ncclSuccess; ++i) {
       int const to = (me + i) % ranks;
       int const from = (me + ranks - i) % ranks;
       result = ncclSend(send + to * stride, count, ncclUint8, to, comm, stream);
