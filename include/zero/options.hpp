@@ -29,17 +29,18 @@ struct engine_options {
                                                           ///< many bytes stay whole on every rank
   bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time,
                              ///< instead of keeping them whole
-  bool overlap = true;              ///< communication runs beside compute; false: in line with it
+  bool overlap = true;       ///< communication runs beside compute; false: in line with it
   typename O::options optimizer{};  ///< hyper-parameters
   loss_scale_options loss_scale{};  ///< FP16 only
-  stress_options stress{};
+  stress_options stress{};          ///< for tests
 };
 
 /// Numbers of one step. What is left out is as in the options.
 struct step_options {
   double lr = -1;             ///< learning rate; negative: that of the optimizer's options
   double gradient_scale = 1;  ///< multiplies the gradient, e.g. 1 / tokens with `mean` off
-  double const* device_gradient_scale = nullptr;  ///< the same in device memory; multiplies as well
+  double const* device_gradient_scale = nullptr;  ///< the same in device memory; multiplies as
+                                                  ///< well; read when the step runs
 };
 
 }  // namespace zero

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/core/error.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/wire.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace zero::detail {
+
+// What the plan counts is what the step uses.
+static_assert(max_update_groups == max_groups);
+static_assert(sizeof(rank_record) == agree_record_bytes);
+static_assert(sizeof(update_segment) == 24 && sizeof(double) == 8);
 
 /// Bytes that a value of type `T` takes in the control pool.
 template <class T>

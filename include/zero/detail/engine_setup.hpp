@@ -12,12 +12,11 @@
 #include <zero/plan/plan.hpp>
 #include <zero/policy/precision.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace zero::detail {
 

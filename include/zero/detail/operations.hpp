@@ -11,7 +11,6 @@
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

@@ -4,6 +4,7 @@
 #include <zero/core/error.hpp>
 #include <zero/plan/plan.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

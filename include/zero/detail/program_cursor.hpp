@@ -4,6 +4,7 @@
 #include <zero/core/error.hpp>
 #include <zero/model/program.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -91,11 +91,11 @@ template <optimizer O>
 ///
 /// - total = sum of squares in rank order; norm = sqrt(total) |scale| with scale = mean x
 ///   gradient_scale x device_gradient_scale / loss scale in force, all in FP64.
-/// - The step is skipped if total is not finite, if scale is not, or if scale is above 1 and the
-/// norm
-///   is beyond FP32. A skipped step leaves everything but the loss scale and the record untouched.
-/// - factor = min(1, clip_norm / (norm + 1e-6)); coefficient = scale x factor, rounded once to
-/// FP32.
+/// - factor = min(1, clip_norm / (norm + 1e-6)), 1 without clipping; coefficient = scale x factor,
+///   rounded once to FP32.
+/// - The step is skipped if total, scale or coefficient is not finite, or if coefficient is above 1
+///   and norm x factor is beyond FP32. A skipped step leaves everything but the loss scale and the
+///   record untouched.
 /// - Last, the loss scale moves on; the gradient was unscaled with the old one.
 ///
 /// @param state    the state; changed

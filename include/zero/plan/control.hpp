@@ -22,8 +22,8 @@ struct control_layout {
   std::int64_t records = 0;   ///< one FP64 a rank
   std::int64_t state = 0;     ///< `step_state`, `step_config`, `step_control`, `step_record`
   std::int64_t segments = 0;  ///< update segments of the owned elements
-  std::int64_t window = 0;
-  std::int64_t bytes = 0;  ///< of the whole pool
+  std::int64_t window = 0;    ///< `full_window_bytes`, for whole parameters and small exchanges
+  std::int64_t bytes = 0;     ///< of the whole pool
 };
 
 /// Lays out the control pool. `segments` is the number of update segments of all ranges.

@@ -4,8 +4,9 @@
 #include <zero/plan/plan.hpp>
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace zero {
@@ -13,7 +14,8 @@ namespace zero {
 /// Digest of a plan in named parts, compared between ranks at construction so that a disagreement
 /// can name the first part that differs. FNV-1a over the values, 64 bits a part.
 struct plan_digest {
-  std::array<std::uint64_t, 8> parts{};
+  std::array<std::uint64_t, 8> parts{};  ///< see `digest_part_name`
+
   friend constexpr bool operator==(plan_digest const&, plan_digest const&) = default;
 };
 
@@ -33,6 +35,7 @@ struct plan_digest {
 
 namespace detail {
 
+/// FNV-1a over 64-bit values: Fowler, Noll, Vo.
 class fnv1a {
  public:
   constexpr void add(std::int64_t value) {
@@ -106,7 +109,7 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
       h.add(static_cast<std::int64_t>(p.type));
       h.add((p.traits.frozen ? 1 : 0) + (p.traits.weight_decay ? 2 : 0) +
             (p.traits.resident ? 4 : 0));
-      h.add(static_cast<std::int64_t>(p.traits.lr_scale * 4294967296.0));
+      h.add(std::bit_cast<std::int64_t>(p.traits.lr_scale));
       h.add(p.unit);
     }
   });

@@ -5,6 +5,7 @@
 #include <zero/model/parameter.hpp>
 #include <zero/plan/layout.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
-#include <zero/core/error.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
-#include <zero/core/norm.hpp>
 #include <zero/plan/config.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -4,8 +4,8 @@
 #include <zero/core/queue.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace zero {
 
@@ -25,6 +25,7 @@ enum class operation_kind : std::uint8_t {
   publish,         ///< all-gather of updated parameters (stages 1 and 2), at the start of a pass
 };
 
+/// Number of enumerators of `operation_kind`.
 inline constexpr int operation_kinds = 12;
 
 /// Name of an operation for messages and printed plans.
@@ -93,17 +94,19 @@ struct operation {
 
 /// Things that operations read and write; dependencies are stated in these terms only.
 enum class resource_kind : std::uint8_t {
-  parameters,    ///< of a unit, in the pool of parameters
-  accumulators,  ///< of a unit
-  parameter_slot,
-  gradient_slot,
-  receive,   ///< a receive buffer
-  partials,  ///< the norm's blocks, all units
-  scalars,   ///< decision of the step, loss scale
+  parameters,      ///< of a unit, in the pool of parameters
+  accumulators,    ///< of a unit
+  parameter_slot,  ///< a range of the working memory, with one unit's gathered parameters
+  gradient_slot,   ///< the same with one unit's gradients
+  receive,         ///< a receive buffer
+  partials,        ///< the norm's blocks, all units
+  scalars,         ///< decision of the step, loss scale
 };
 
+/// Number of enumerators of `resource_kind`.
 inline constexpr int resource_kinds = 7;
 
+/// Name of a resource for messages and printed plans.
 [[nodiscard]] constexpr char const* name(resource_kind kind) {
   constexpr std::array<char const*, resource_kinds> names{"parameters",
                                                           "accumulators",

@@ -11,7 +11,6 @@
 #include <zero/plan/pools.hpp>
 #include <zero/plan/schedule.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>

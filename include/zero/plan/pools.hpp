@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace zero {
 
 /// Purpose of a pool. A pool is one allocation in one memory tier.
 enum class pool : std::uint8_t {
-  parameters,
+  parameters,       ///< what the rank holds: all of it, or its shards
   gradients,        ///< accumulators
   optimizer,        ///< master weights and moments
   parameter_slots,  ///< gathered parameters (stage 3)
@@ -25,8 +26,10 @@ enum class pool : std::uint8_t {
   control,          ///< norm blocks, records, decision, tables
 };
 
+/// Number of pools.
 inline constexpr int pool_count = 7;
 
+/// Name of a pool for messages, reports and printed plans.
 [[nodiscard]] constexpr char const* name(pool p) {
   constexpr std::array<char const*, pool_count> names{"parameters",
                                                       "gradients",
@@ -48,6 +51,7 @@ struct pool_plan {
   std::vector<std::int64_t> gradient_slot_offsets;
   std::int64_t receive_bytes = 0;  ///< of one of the two receive buffers
 
+  /// Bytes of all pools, as allocated.
   [[nodiscard]] constexpr std::int64_t total_bytes() const {
     std::int64_t total = 0;
     for (auto const b : bytes) {
@@ -56,6 +60,7 @@ struct pool_plan {
     return total;
   }
 
+  /// Bytes of all pools by the closed form.
   [[nodiscard]] constexpr std::int64_t formula_bytes() const {
     std::int64_t total = 0;
     for (auto const b : formula) {

@@ -4,6 +4,7 @@
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wire.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

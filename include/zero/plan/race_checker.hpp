@@ -6,7 +6,9 @@
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wait_tracker.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

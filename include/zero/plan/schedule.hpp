@@ -8,6 +8,7 @@
 #include <zero/plan/slots.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct pass_kind {
   friend constexpr bool operator==(pass_kind const&, pass_kind const&) = default;
 };
 
+/// Number of kinds of pass.
 inline constexpr int pass_kinds = 10;
 
 /// Index of a kind of pass, 0 to 9: eight training passes, two evaluation passes.

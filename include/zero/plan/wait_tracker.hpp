@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct resource_index {
   /// Events of the plan: one for each resource and queue.
   [[nodiscard]] constexpr std::int32_t events() const { return resources() * queue_count; }
 
+  /// Index of what an operation accesses, 0 to resources() - 1.
   [[nodiscard]] constexpr std::int32_t of(access const& a) const {
     switch (a.resource) {
       case resource_kind::parameters:

@@ -4,6 +4,7 @@
 #include <zero/core/traffic.hpp>
 #include <zero/plan/plan.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace zero {

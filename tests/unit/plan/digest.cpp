@@ -59,8 +59,10 @@ TEST_CASE("the digest names the first part that differs") {
   c.config.piece_bytes /= 2;
   CHECK(first_difference(base, c.plan()) == "the settings of the schedule");
   c = plain();
-  c.parameters[1].traits.lr_scale = 2;
-  CHECK(first_difference(base, c.plan()) == "the parameters (count, sizes, types or traits)");
+  for (double const lr_scale : {2.0, 1 + 0x1p-52, 0x1p100}) {
+    c.parameters[1].traits.lr_scale = lr_scale;
+    CHECK(first_difference(base, c.plan()) == "the parameters (count, sizes, types or traits)");
+  }
   c = plain();
   std::swap(c.program.backward[0], c.program.backward[2]);
   std::swap(c.program.backward[1], c.program.backward[3]);
