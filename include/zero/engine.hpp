@@ -2,8 +2,8 @@
 #pragma once
 
 #include <zero/comm/local.hpp>
+#include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
-#include <zero/core/random.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/detail/engine_core.hpp>
 #include <zero/detail/engine_setup.hpp>
@@ -26,10 +26,10 @@
 #include <zero/policy/policy_set.hpp>
 #include <zero/trace/timeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,11 +38,13 @@ namespace zero {
 /// What became of a step: applied or skipped and why, norm, clip factor, loss scale in force.
 using StepResult = step_record;
 
-/// A step, or micro-steps with their step, as the device's graph.
+/// A step, or micro-steps with their step, as the device's graph. For `replay` on the engine that
+/// captured it, while that engine lives.
 template <class Graph>
 struct CapturedStep {
-  Graph graph;
+  Graph graph;                   ///< the device's, ready to be launched
   std::int64_t micro_steps = 0;  ///< inside the graph; 0: the step alone
+  std::int64_t result_slot = 0;  ///< where in the ring of results its step's record goes
 };
 
 /// Bytes of one pool of one rank.
@@ -60,14 +62,16 @@ struct PoolBytes {
 /// for the time it computes with them (`forward`, `backward`), in the order of the container's
 /// program, and calls `step` after the micro-steps of a step. The loop is the same for every stage.
 ///
-/// Cost: `pools()` bytes of memory a rank, known beforehand by `plan_of<Engine>`; bytes sent a step
-/// as in docs/policies.md. After construction nothing is allocated, except by the calls that say
-/// so.
+/// Cost: `pools()` bytes of memory a rank, known beforehand by `zero::plan<Engine>`; bytes sent a
+/// step as in docs/policies.md. After construction nothing is allocated, except by the calls that
+/// say so.
 ///
 /// Ranks and threads: construction, passes and steps are collective; every rank makes the same
 /// calls in the same order, from one thread a rank. Several engines may live in one process, each
 /// with a communicator of its own. Any failure on one rank makes the next call on every rank throw;
-/// the engine is unusable afterwards. See examples/01_quickstart.cpp.
+/// the engine is unusable afterwards. Leases, passes and loops over micro-steps must end before the
+/// engine is moved or destroyed; an engine that was moved from may only be destroyed or assigned
+/// to. See examples/01_quickstart.cpp.
 template <class Model,
           class Stage,
           class Offload,
@@ -84,9 +88,16 @@ class basic_zero_engine {
   static_assert(detail::check_model_precision<Precision, Model>::value);
 
  public:
+  /// The user's container.
   using model_type = Model;
+
+  /// One rank's end of the world, as the communicator policy and the device make it.
   using communicator_type = typename setup::types::communicator;
+
+  /// Run-time choices.
   using options = engine_options<Optimizer>;
+
+  /// The ZeRO stage, 0 to 3.
   static constexpr int stage = Stage::value;
 
   /// Lays the model out, allocates, and compares the plan with those of the other ranks. Parameters
@@ -116,8 +127,10 @@ class basic_zero_engine {
   basic_zero_engine(basic_zero_engine&&) noexcept = default;
   basic_zero_engine& operator=(basic_zero_engine&&) noexcept = default;
 
+  /// This rank, 0 to size() - 1.
   [[nodiscard]] int rank() const { return core_->communicator().rank(); }
 
+  /// The number of ranks.
   [[nodiscard]] int size() const { return core_->communicator().size(); }
 
   /// The memory plan of one rank of `world`: layout and pools, no schedule. For models of static
@@ -139,12 +152,13 @@ class basic_zero_engine {
   /// `first ... first + values.size() - 1` of parameter `view` and is called for what this rank
   /// holds, in windows of at most 64 Ki elements; called with the same values for every number of
   /// ranks and stage if it depends on the view and the element only. Allocates its window. Not
-  /// collective, but every rank must do it.
+  /// collective, but every rank must do it. An exception that leaves `fill` passes, and ends the
+  /// run on every rank.
   template <class Fill>
   void initialize(Fill&& fill) {
     expect_no_pass("initialize");
     core_->reset_optimizer();
-    detail::full_access(*core_).write(std::forward<Fill>(fill));
+    or_abandon("initialize", [&] { detail::full_access(*core_).write(std::forward<Fill>(fill)); });
     micro_steps_ = 0;
   }
 
@@ -152,17 +166,17 @@ class basic_zero_engine {
   template <class Fill>
   void set_full(Fill&& fill) {
     expect_no_pass("set_full");
-    detail::full_access(*core_).write(std::forward<Fill>(fill));
+    or_abandon("set_full", [&] { detail::full_access(*core_).write(std::forward<Fill>(fill)); });
   }
 
   /// Reads whole parameters, one after the other: `read(view, first, values)` is called on every
   /// rank with successive windows of at most 64 Ki elements of each parameter, as FP32 (the master,
   /// where there is one). Collective; waits; allocates its window. Bytes sent: those of the
-  /// masters.
+  /// masters. An exception that leaves `read` passes, and ends the run on every rank.
   template <class Read>
   void full(Read&& read) {
     expect_no_pass("full");
-    detail::full_access(*core_).read(std::forward<Read>(read));
+    or_abandon("full", [&] { detail::full_access(*core_).read(std::forward<Read>(read)); });
   }
 
   /// Hash of the FP32 masters: the sum modulo 2^64 of a mixed hash of (name, element, bits), the
@@ -208,11 +222,13 @@ class basic_zero_engine {
   // --- a step
 
   /// The micro-steps of one step; iterate over it once. `count` must be equal on all ranks.
+  /// @throws logic_error for a count below 1
   [[nodiscard]] MicroSteps<basic_zero_engine> micro_steps(std::int64_t count = 1) {
     return MicroSteps<basic_zero_engine>(*this, count);
   }
 
-  /// Opens a unit in the forward phase: element `index` of a member that is a sequence.
+  /// Opens a unit in the forward phase: element `index` of a member that is a sequence. Collective:
+  /// every rank opens every unit of the program, in its order.
   /// @throws logic_error when the program expects something else; the sentence names both
   template <class Member>
   [[nodiscard]] auto forward(Member Model::* pointer, std::int64_t index = 0) {
@@ -223,7 +239,7 @@ class basic_zero_engine {
         *core_, unit, *static_cast<object const*>(value_at(unit)));
   }
 
-  /// Opens a unit in the backward phase.
+  /// Opens a unit in the backward phase, as `forward` does.
   /// @throws logic_error when the program expects something else; the sentence names both
   template <class Member>
   [[nodiscard]] auto backward(Member Model::* pointer, std::int64_t index = 0) {
@@ -239,6 +255,7 @@ class basic_zero_engine {
 
   /// Visits a unit without using it: an open and a close of the phase the program is in. In the
   /// backward phase its gradient is zero.
+  /// @throws logic_error when the program expects something else; the sentence names both
   template <class Member>
   void skip(Member Model::* pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
@@ -253,22 +270,22 @@ class basic_zero_engine {
 
   /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon
   /// as everything is enqueued; on the host, when this rank's share is updated. Collective.
+  /// @throws logic_error for a learning rate that is not finite, before or inside the loop over the
+  ///         micro-steps, or inside a pass
   void step(step_options const& numbers = {}) {
-    if (micro_step_ != micro_step_state::none) {
-      core_->fail_misuse(
-          "step was called inside the loop over the micro-steps; call it after the "
-          "loop has come to its end");
-    }
+    check_numbers(numbers);
+    expect_no_micro_step("step");
     core_->step(numbers, std::exchange(micro_steps_, 0));
   }
 
-  /// What became of the latest step. Waits for it.
+  /// What became of the latest step. Waits for it. Not collective.
+  /// @throws logic_error before the first step
   /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise`
   /// is set
   [[nodiscard]] StepResult result() { return core_->result(); }
 
-  /// Where the loss scale of the current step lies in device memory; 1 without loss scaling. The
-  /// user's loss kernel multiplies the gradient of the loss by it.
+  /// Where the loss scale of the current step lies in device memory, as long as the engine lives; 1
+  /// without loss scaling. The user's loss kernel multiplies the gradient of the loss by it.
   [[nodiscard]] float const* loss_scale() const { return core_->loss_scale(); }
 
   /// Captures a step, or k micro-steps with their step, as one graph: `issue` makes the calls,
@@ -276,8 +293,11 @@ class basic_zero_engine {
   /// `issue` holds the step alone, the number of micro-steps too. The first pass inside publishes,
   /// whatever ran before. Devices with graphs only, states on the device, `Nccl` with one GPU a
   /// process or `Local` with one rank. Allocates; replays do not. Collective.
+  /// @throws logic_error when `issue` does not make exactly one step, or inside the loop over the
+  ///         micro-steps; what leaves `issue` passes, and ends the run on every rank
   template <class Issue>
   [[nodiscard]] auto capture(Issue&& issue) {
+    expect_no_micro_step("capture");
     auto const pending = std::exchange(micro_steps_, 0);
     std::int64_t inside = 0;
     auto graph = core_->capture([&] {
@@ -287,16 +307,19 @@ class basic_zero_engine {
       inside = passes_ended_;
     });
     micro_steps_ = pending;
-    return CapturedStep<decltype(graph)>{std::move(graph), inside};
+    return CapturedStep<decltype(graph)>{std::move(graph), inside, core_->captured_slot()};
   }
 
   /// Runs a captured step once, as `step` would. Collective.
+  /// @throws logic_error as `step` does
   template <class Graph>
   void replay(CapturedStep<Graph> const& captured, step_options const& numbers = {}) {
+    check_numbers(numbers);
+    expect_no_micro_step("replay");
     auto const pending = std::exchange(micro_steps_, 0);
     auto const count = captured.micro_steps > 0 ? captured.micro_steps : pending;
     expects(count > 0, "zero::ZeroEngine: replay of a step alone needs micro-steps before it");
-    core_->replay(captured.graph, numbers, count);
+    core_->replay(captured.graph, captured.result_slot, numbers, count);
   }
 
   /// Makes a stream of the user's wait for everything that the engine has enqueued so far, e.g.
@@ -312,6 +335,7 @@ class basic_zero_engine {
 
   /// Ends recording and returns what was recorded, by queue: compute, communication, reduction.
   /// Waits; allocates. `zero::trace_json(entries, rank())` is what Perfetto opens.
+  /// @throws logic_error without a `start_timeline` before it
   [[nodiscard]] std::vector<timeline_entry> stop_timeline() { return core_->stop_timeline(); }
 
   // --- evaluation
@@ -429,6 +453,34 @@ class basic_zero_engine {
     }
   }
 
+  /// Numbers that would spoil the parameters are refused before anything is done.
+  static void check_numbers(step_options const& numbers) {
+    expects(
+        is_finite(numbers.lr),
+        "zero::ZeroEngine: the learning rate of a step must be finite; a negative one stands for "
+        "that of the optimizer's options");
+  }
+
+  void expect_no_micro_step(char const* call) {
+    if (micro_step_ != micro_step_state::none) {
+      core_->fail_misuse(std::string(call) +
+                         " was called inside the loop over the micro-steps; call it after the loop "
+                         "has come to its end");
+    }
+  }
+
+  /// Runs what calls a function of the user's between collectives: the other ranks must not wait
+  /// for a rank whose function threw, nor go on with values that it did not finish.
+  template <class Work>
+  void or_abandon(char const* call, Work&& work) {
+    try {
+      work();
+    } catch (...) {
+      core_->abandon(std::string("an exception passed through ") + call);
+      throw;
+    }
+  }
+
   void expect_no_pass(char const* call) {
     core_->check();
     complete_micro_step();
@@ -453,7 +505,7 @@ class basic_zero_engine {
 /// A number of ranks as a type, for `plan`.
 template <int Ranks>
 struct world_of {
-  static constexpr int ranks = Ranks;
+  static constexpr int ranks = Ranks;  ///< how many
 };
 
 /// `zero::world<8>`: eight ranks.

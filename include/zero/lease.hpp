@@ -16,12 +16,13 @@ struct overwrite_t {
   explicit overwrite_t() = default;
 };
 
+/// The value of `overwrite_t`.
 inline constexpr overwrite_t overwrite{};
 
 namespace detail {
 
-/// One end of the other: opens a unit on construction, closes it on destruction. Move-only, not
-/// assignable: what a lease is for is decided when it is made.
+/// What both kinds of lease are: opens a unit on construction, closes it on destruction. Move-only,
+/// not assignable: what a lease is for is decided when it is made. Must end before its engine does.
 template <class Core>
 class lease_base {
  public:

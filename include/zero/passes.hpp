@@ -4,17 +4,17 @@
 #include <zero/core/error.hpp>
 #include <zero/plan/schedule.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 namespace zero {
 
 /// One micro-step of a step: which one, of how many.
 struct MicroStep {
-  std::int64_t index = 0;
-  std::int64_t count = 1;
+  std::int64_t index = 0;  ///< 0 to count - 1
+  std::int64_t count = 1;  ///< of the step
 };
 
 /// The micro-steps of one step, to be iterated once: `for (auto micro : engine.micro_steps(k))`.
@@ -24,14 +24,17 @@ struct MicroStep {
 template <class Engine>
 class MicroSteps {
  public:
+  /// See `ZeroEngine::micro_steps`. The engine must not be moved while this is iterated over.
   MicroSteps(Engine& engine, std::int64_t count)
       : engine_(&engine),
         count_(count) {
     expects(count >= 1, "zero::ZeroEngine: micro_steps needs a count of at least 1");
   }
 
+  /// The end of the loop.
   struct sentinel {};
 
+  /// One turn of the loop; going on ends the turn's pass.
   class iterator {
    public:
     using difference_type = std::ptrdiff_t;
@@ -66,8 +69,10 @@ class MicroSteps {
     MicroStep at_;
   };
 
+  /// Announces the first micro-step.
   [[nodiscard]] iterator begin() { return iterator(*engine_, count_); }
 
+  /// The end of the loop.
   [[nodiscard]] sentinel end() const { return {}; }
 
  private:
@@ -80,6 +85,7 @@ class MicroSteps {
 template <class Engine>
 class EvaluationPass {
  public:
+  /// See `ZeroEngine::evaluation`. The engine must not be moved while the pass is open.
   explicit EvaluationPass(Engine& engine)
       : engine_(&engine),
         exceptions_(std::uncaught_exceptions()) {
@@ -106,20 +112,22 @@ class EvaluationPass {
     }
     try {
       end();
-    } catch (...) {
-      // the engine keeps its own failures; the next call throws this one
+    } catch (...) {  // the engine keeps its failures; its next call throws this one
     }
   }
 
   /// Opens a unit of the program's forward phase; see `ZeroEngine::forward`.
+  /// @throws logic_error when the program expects something else, or after the end of the pass
   template <class Pointer>
   [[nodiscard]] auto forward(Pointer pointer, std::int64_t index = 0) {
-    return engine_->forward(pointer, index);
+    return engine().forward(pointer, index);
   }
 
   /// Goes through the rest of the program without using it: serves the gathers of ranks that have
   /// one batch more.
-  void follow() { engine_->follow(); }
+  /// @pre no lease is open
+  /// @throws logic_error after the end of the pass
+  void follow() { engine().follow(); }
 
   /// Ends the pass now.
   /// @throws logic_error when units are left; peer_error when another rank failed.
@@ -130,6 +138,11 @@ class EvaluationPass {
   }
 
  private:
+  [[nodiscard]] Engine& engine() const {
+    expects(engine_ != nullptr, "zero: this evaluation pass has ended; begin another one");
+    return *engine_;
+  }
+
   Engine* engine_;
   int exceptions_;
 };

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -295,6 +296,23 @@ void exceptions_law(typename Engine::model_type const& model) {
                                   pass.follow();
                                 },
                                 {"an exception passed through an evaluation pass"});
+  mistake_law<Platform, Engine>(
+      model,
+      {"the user's own"},
+      alone<Engine>([](Engine& engine) {
+        engine.initialize([](auto const&...) { throw std::runtime_error("the user's own"); });
+      }),
+      {"an exception passed through initialize"});
+  mistake_law<Platform, Engine>(model,
+                                {"the user's own"},
+                                [](Engine& engine, bool wrong) {
+                                  engine.full([wrong](auto const&...) {
+                                    if (wrong) {
+                                      throw std::runtime_error("the user's own");
+                                    }
+                                  });
+                                },
+                                {"an exception passed through full"});
 }
 
 /// Ranks that do different things, each of them right by itself.
@@ -435,6 +453,14 @@ void harmless_mistakes_law(typename Engine::model_type const& model) {
         Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
     CHECK(contains(message_of([&] { static_cast<void>(engine.result()); }), "before any step"));
     CHECK(contains(message_of([&] { static_cast<void>(engine.micro_steps(0)); }), "at least 1"));
+    {
+      auto pass = engine.evaluation();
+      pass.follow();
+      pass.end();
+      CHECK(contains(message_of([&] { pass.follow(); }), "this evaluation pass has ended"));
+      CHECK(contains(message_of([&] { static_cast<void>(pass.forward(&M::layers, 0)); }),
+                     "this evaluation pass has ended"));
+    }
     for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
       CHECK(contains(message_of([&] { static_cast<void>(engine.forward(&M::layers, 5)); }),
                      "layers[5] is out of range; layers has 5"));
@@ -460,6 +486,10 @@ void harmless_mistakes_law(typename Engine::model_type const& model) {
                        "this lease is closed"));
       });
       CHECK(engine.mean(engine.rank()) == 0.5);  // after the last lease
+    }
+    for (double const lr :
+         {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+      CHECK(contains(message_of([&] { engine.step({.lr = lr}); }), "must be finite"));
     }
     engine.step();
     CHECK(engine.result().step == 1);

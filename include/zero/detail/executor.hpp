@@ -12,6 +12,7 @@
 #include <zero/trace/ranges.hpp>
 #include <zero/trace/recorder.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -63,7 +64,10 @@ class executor {
   operation const& pass_token(program_token const& token) {
     check();
     if (!in_pass()) {
-      fail_misuse("'" + std::string(cursor_.unit_name(token.unit)) + "' was used outside a pass");
+      fail_misuse(
+          "'" + std::string(cursor_.unit_name(token.unit)) +
+          "' was used outside a pass; open units in the loop over engine.micro_steps(k) or in an "
+          "engine.evaluation()");
     }
     if (!cursor_.expects(token)) {
       fail_misuse(cursor_.describe(token) + " was asked for, but " + cursor_.describe_next() +
@@ -130,6 +134,7 @@ class executor {
   void begin_capture() {
     tracker_.join();
     fresh_before_capture_ = fresh_;
+    step_before_capture_ = step_;
     fresh_ = true;
     capturing_ = true;
   }
@@ -138,12 +143,14 @@ class executor {
   void end_capture() {
     tracker_.join();
     fresh_ = fresh_before_capture_;
+    step_ = step_before_capture_;
     capturing_ = false;
   }
 
-  /// A captured step has run: the next pass publishes.
-  void replayed() {
+  /// A captured step has run as step number `step`: the next pass publishes.
+  void replayed(std::int64_t step) {
     tracker_.join();
+    step_ = step;
     fresh_ = true;
   }
 
@@ -253,6 +260,7 @@ class executor {
   std::uint8_t pass_index_ = 0;
   bool fresh_ = false;
   bool fresh_before_capture_ = false;
+  std::int64_t step_before_capture_ = 0;
   bool capturing_ = false;
   std::int64_t step_ = 0;
   std::uint64_t sequence_ = 0;

@@ -6,11 +6,11 @@
 #include <zero/engine.hpp>
 
 #include <boost/hana/define_struct.hpp>
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,7 +21,9 @@ namespace {
 using platform = zero::test::local_gpu_platform;
 
 struct Layer {
-  BOOST_HANA_DEFINE_STRUCT(Layer, (zero::Tensor<zero::fp16, 40, 300>, weight), (zero::Tensor<zero::fp16, 300>, bias));
+  BOOST_HANA_DEFINE_STRUCT(Layer,
+                           (zero::Tensor<zero::fp16, 40, 300>, weight),
+                           (zero::Tensor<zero::fp16, 300>, bias));
 };
 
 struct Model {
@@ -40,20 +42,23 @@ __global__ void gradient_kernel(zero::fp16 const* w,
                                 std::int64_t spoiled) {
   auto const i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) {
-    float const x = zero::uniform(static_cast<std::uint64_t>(*counter), static_cast<std::uint64_t>(i)) - 0.5F;
+    float const x =
+        zero::uniform(static_cast<std::uint64_t>(*counter), static_cast<std::uint64_t>(i)) - 0.5F;
     float const value = (x + 0.1F * zero::to_float(w[i])) * *loss_scale * 1e-3F;
     g[i] = *counter == spoiled && i == 7 ? zero::fp16{0x7c00} : zero::from_float<zero::fp16>(value);
   }
 }
 
-__global__ void count_kernel(std::int64_t* counter) { ++*counter; }
+__global__ void count_kernel(std::int64_t* counter) {
+  ++*counter;
+}
 
 struct run_of_steps {
   std::vector<std::uint64_t> hashes;
   std::vector<zero::StepResult> results;
 };
 
-enum class mode { issued, whole_step, step_alone };
+enum class mode { issued, whole_step, step_alone, two_captures };
 
 run_of_steps run(mode how, int ranks, int steps, std::int64_t spoiled) {
   run_of_steps out;
@@ -65,11 +70,12 @@ run_of_steps run(mode how, int ranks, int steps, std::int64_t spoiled) {
     options.loss_scale.initial = 1024;
     options.loss_scale.window = 3;
     auto engine = platform::make<Engine>(Model{}, std::move(communicator), options);
-    engine.initialize([](zero::parameter_view const& view, std::int64_t at, std::span<float> values) {
-      for (auto& v : values) {
-        v = zero::uniform(view.key, static_cast<std::uint64_t>(at++)) - 0.5F;
-      }
-    });
+    engine.initialize(
+        [](zero::parameter_view const& view, std::int64_t at, std::span<float> values) {
+          for (auto& v : values) {
+            v = zero::uniform(view.key, static_cast<std::uint64_t>(at++)) - 0.5F;
+          }
+        });
     auto const stream = platform::stream();
     zero::gpu::memory counter_memory(8, "test");
     auto* const counter = static_cast<std::int64_t*>(counter_memory.get());
@@ -112,17 +118,24 @@ run_of_steps run(mode how, int ranks, int steps, std::int64_t spoiled) {
     passes(2);  // one step before the capture
     engine.step({.lr = lr(0)});
     note();
-    auto const captured = engine.capture([&] {
-      if (how == mode::whole_step) {
-        passes(2);
-      }
-      engine.step();
-    });
+    auto const capture = [&] {
+      return engine.capture([&] {
+        if (how == mode::whole_step) {
+          passes(2);
+        }
+        engine.step();
+      });
+    };
+    auto const captured = capture();
+    std::optional<decltype(capture())> later;
     for (int s = 1; s < steps; ++s) {
-      if (how == mode::step_alone) {
+      if (s == 2 && how == mode::two_captures) {
+        later.emplace(capture());
+      }
+      if (how != mode::whole_step) {
         passes(2);
       }
-      engine.replay(captured, {.lr = lr(s)});
+      engine.replay(s % 2 == 0 && later.has_value() ? *later : captured, {.lr = lr(s)});
       note();
     }
   });
@@ -141,12 +154,17 @@ void check_equal(run_of_steps const& a, run_of_steps const& b) {
   }
 }
 
-TEST_CASE("a captured step, its micro-steps inside, gives the bits of an issued one, skips included") {
+TEST_CASE(
+    "a captured step, its micro-steps inside, gives the bits of an issued one, skips included") {
   auto const issued = run(mode::issued, 1, 8, 9);  // the overflow is in the fifth step
   CHECK_FALSE(issued.results[4].applied);
   CHECK(issued.results[5].applied);
   CHECK(issued.hashes[0] != issued.hashes[7]);
   check_equal(issued, run(mode::whole_step, 1, 8, 9));
+}
+
+TEST_CASE("two captured steps, replayed in turn, each tell their own result") {
+  check_equal(run(mode::issued, 1, 8, 9), run(mode::two_captures, 1, 8, 9));
 }
 
 TEST_CASE("a step captured alone takes its learning rate and its micro-steps from each replay") {
