@@ -32,13 +32,13 @@ namespace zero {
 /// `export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID`, `MASTER_ADDR`
 /// the first host of the job, `ZERO_PORT` a free port there, `ZERO_JOB_TOKEN=$SLURM_JOB_ID`.
 struct launch_environment {
-  int rank = 0;
-  int size = 1;
-  int local_rank = -1;
-  std::string address{};
-  int port = 0;
-  std::string token{};
-  bool has_comm_id = false;
+  int rank = 0;              ///< of this process
+  int size = 1;              ///< number of ranks
+  int local_rank = -1;       ///< among those of this machine; -1 where nothing says
+  std::string address{};     ///< of the host where the ranks meet
+  int port = 0;              ///< there; 0 where nothing says
+  std::string token{};       ///< of the job, so that strangers are turned away
+  bool has_comm_id = false;  ///< the ranks meet where `NCCL_COMM_ID` says
 };
 
 namespace detail {

@@ -24,7 +24,7 @@
 namespace zero {
 
 /// One rank of a world whose ranks are threads of this process and whose buffers are memory of
-/// GPUs, one or several: a model of @ref communicator whose streams are CUDA's.
+/// GPUs, one or several: a model of `communicator` whose streams are CUDA's.
 ///
 /// A collective is: record an event, publish my pointer, meet; put waits for the others' events and
 /// my copies out of their buffers into my stream, record; meet again, and put waits for the others'
@@ -44,8 +44,10 @@ class local_gpu_communicator {
  public:
   using stream_type = cudaStream_t;
 
+  /// Takes over what `other` has, which is left empty.
   local_gpu_communicator(local_gpu_communicator&& other) noexcept = default;
 
+  /// Changes places with `other`.
   local_gpu_communicator& operator=(local_gpu_communicator&& other) noexcept {
     std::swap(seats_, other.seats_);
     std::swap(counters_, other.counters_);

@@ -21,7 +21,7 @@
 
 namespace zero {
 
-/// One rank of an NCCL communicator: a model of @ref communicator whose streams are CUDA's.
+/// One rank of an NCCL communicator: a model of `communicator` whose streams are CUDA's.
 ///
 /// Calls enqueue and return; none waits for the device, and none allocates after construction. One
 /// thread at a time makes the collective calls; `abort`, `check` and `counters` may come from any.
@@ -56,8 +56,10 @@ class nccl_communicator {
   nccl_communicator(ncclComm_t comm, bool owned, nccl_options const& options)
       : link_(std::make_unique<detail::nccl_link>(comm, owned, options)) {}
 
+  /// Takes over what `other` has, which is left empty.
   nccl_communicator(nccl_communicator&& other) noexcept = default;
 
+  /// Changes places with `other`.
   nccl_communicator& operator=(nccl_communicator&& other) noexcept {
     std::swap(link_, other.link_);
     std::swap(exceptions_, other.exceptions_);

@@ -17,7 +17,7 @@ namespace zero {
 ///
 /// Covers what is loaded from memory after the constructor and stored before the destructor, which
 /// is how a kernel works; the compiler may move arithmetic on values it holds in registers across
-/// either. x86-64: the MXCSR register; other processors: the whole environment by <cfenv>. Cost:
+/// either. x86-64: the MXCSR register; other processors: the whole environment by `<cfenv>`. Cost:
 /// some ten cycles. Belongs to the thread that made it.
 class exact_float_environment {
  public:

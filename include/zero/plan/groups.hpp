@@ -16,16 +16,16 @@ inline constexpr int max_update_groups = 16;
 
 /// A stretch of a range whose elements are updated with one group's scalars.
 struct update_segment {
-  std::int64_t begin = 0;  ///< elements, inside the range or the shard, as its holder says
-  std::int64_t end = 0;
-  std::int32_t group = 0;
-  std::int32_t reserved = 0;
+  std::int64_t begin = 0;     ///< elements, inside the range or the shard, as its holder says
+  std::int64_t end = 0;       ///< one past the last
+  std::int32_t group = 0;     ///< index in `update_groups::groups`
+  std::int32_t reserved = 0;  ///< fills the record to a multiple of 8 bytes
 };
 
 /// What the parameters of one group have in common.
 struct update_group {
-  double lr_scale = 1;  ///< multiplies the learning rate
-  bool weight_decay = true;
+  double lr_scale = 1;       ///< multiplies the learning rate
+  bool weight_decay = true;  ///< whether the weights decay
   friend constexpr bool operator==(update_group const&, update_group const&) = default;
 };
 
@@ -33,7 +33,7 @@ struct update_group {
 /// segment, so that a model of many small parameters has few; the padding between them is updated
 /// with them and stays zero, since an optimizer leaves zeros alone (checked at construction).
 struct update_groups {
-  std::vector<update_group> groups;
+  std::vector<update_group> groups;         ///< in the order of their first parameter
   std::vector<update_segment> segments;     ///< sorted by range, then by position
   std::vector<std::int32_t> first_segment;  ///< of range r; one more entry than ranges
 };

@@ -24,9 +24,9 @@ inline constexpr std::int64_t parameter_alignment_bytes = 256;
 /// zeros to `world` equal shards, moved by one collective. A unit has at most one range for each
 /// pair (element type, frozen or trained).
 struct unit_range {
-  dtype type = dtype::fp32;
-  bool frozen = false;
-  std::int32_t unit = 0;
+  dtype type = dtype::fp32;   ///< of the elements
+  bool frozen = false;        ///< not trained
+  std::int32_t unit = 0;      ///< that it belongs to
   std::int64_t payload = 0;   ///< elements of the parameters themselves, padding not counted
   std::int64_t elements = 0;  ///< with padding: `world * shard`
   std::int64_t shard = 0;     ///< elements of one rank's shard, a multiple of 256
@@ -40,24 +40,24 @@ struct unit_range {
 
 /// A unit: the ranges gathered and reduced together, and what its stage means for it.
 struct unit_layout {
-  std::int32_t first_range = 0;
-  std::int32_t ranges = 0;
-  bool trained = false;   ///< has a trained range
-  bool resident = false;  ///< follows stage 2 in stage 3
-  bool parameters_sharded = false;
-  bool gradients_sharded = false;
-  bool optimizer_sharded = false;
+  std::int32_t first_range = 0;           ///< index of its first range
+  std::int32_t ranges = 0;                ///< how many follow one another
+  bool trained = false;                   ///< has a trained range
+  bool resident = false;                  ///< follows stage 2 in stage 3
+  bool parameters_sharded = false;        ///< a rank holds its shard of them
+  bool gradients_sharded = false;         ///< a rank accumulates its shard of them
+  bool optimizer_sharded = false;         ///< a rank updates its shard
   std::int64_t parameter_slot_bytes = 0;  ///< of the whole unit, gathered
   std::int64_t gradient_slot_bytes = 0;   ///< of its trained ranges, in the parameters' types
   std::int64_t parameter_slot_payload_bytes = 0;  ///< the same without padding
-  std::int64_t gradient_slot_payload_bytes = 0;
+  std::int64_t gradient_slot_payload_bytes = 0;   ///< the same without padding
 };
 
 /// Where one parameter lies: an offset in elements inside a range. The range's unit is the unit
 /// that carries the bytes: the parameter's own, or the resident one.
 struct parameter_place {
   std::int32_t range = -1;  ///< -1 for a parameter of no elements
-  std::int64_t offset = 0;
+  std::int64_t offset = 0;  ///< in elements
 };
 
 /// Units, ranges and shards: all that follows from the model, the program and the number of ranks,

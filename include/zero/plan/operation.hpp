@@ -58,16 +58,17 @@ enum operation_flags : std::uint8_t {
 /// One operation of a segment: a kind and the buffers it uses. Elements and pieces are positions
 /// inside the shard of one range.
 struct operation {
-  operation_kind kind = operation_kind::acquire;
-  std::uint8_t flags = 0;
-  std::int16_t parameter_slot = -1;
-  std::int16_t gradient_slot = -1;
-  std::int16_t receive = -1;  ///< receive buffer, 0 or 1
-  std::int32_t unit = -1;
-  std::int32_t range = -1;       ///< set where an operation covers one range only
-  std::int64_t piece_begin = 0;  ///< elements inside the shard
-  std::int64_t piece_end = 0;
+  operation_kind kind = operation_kind::acquire;  ///< what is done
+  std::uint8_t flags = 0;                         ///< `operation_flags`, or-ed
+  std::int16_t parameter_slot = -1;               ///< -1: none
+  std::int16_t gradient_slot = -1;                ///< -1: none
+  std::int16_t receive = -1;                      ///< receive buffer, 0 or 1
+  std::int32_t unit = -1;                         ///< -1: of the whole step
+  std::int32_t range = -1;                        ///< set where an operation covers one range only
+  std::int64_t piece_begin = 0;                   ///< elements inside the shard
+  std::int64_t piece_end = 0;                     ///< one past the last
 
+  /// Whether a flag is set.
   [[nodiscard]] constexpr bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
 
   friend constexpr bool operator==(operation const&, operation const&) = default;
@@ -120,22 +121,25 @@ inline constexpr int resource_kinds = 7;
 
 /// One access of an operation.
 struct access {
-  resource_kind resource = resource_kind::parameters;
-  std::int32_t index = 0;
-  bool write = false;
+  resource_kind resource = resource_kind::parameters;  ///< of what kind it is
+  std::int32_t index = 0;  ///< which one of that kind: a unit, a slot, a buffer
+  bool write = false;      ///< else it is read
 };
 
 /// The accesses of one operation, at most four.
 struct access_list {
-  std::array<access, 4> list{};
-  int count = 0;
+  std::array<access, 4> list{};  ///< the first `count` are set
+  int count = 0;                 ///< 0 to 4
 
+  /// Appends an access.
   constexpr void add(resource_kind resource, std::int32_t index, bool write) {
     list[static_cast<std::size_t>(count++)] = {resource, index, write};
   }
 
+  /// The first access.
   [[nodiscard]] constexpr access const* begin() const { return list.data(); }
 
+  /// One past the last.
   [[nodiscard]] constexpr access const* end() const { return list.data() + count; }
 };
 

@@ -21,14 +21,14 @@ namespace zero {
 /// pure value: equal on every rank, computable by the compiler, printable (plan/print.hpp),
 /// comparable by digest (plan/digest.hpp), checkable for races (plan/race_checker.hpp).
 struct execution_plan {
-  plan_config config;
-  std::vector<parameter> parameters;
-  zero::program program;
-  model_plan_layout layout;
-  update_groups groups;
-  pool_plan pools;
-  std::vector<segment> passes;  ///< by `index_of(pass_kind)`
-  segment step;
+  plan_config config;                 ///< what was asked for
+  std::vector<parameter> parameters;  ///< of the model, in order
+  zero::program program;              ///< opens and closes of a pass
+  model_plan_layout layout;           ///< units, ranges and shards
+  update_groups groups;               ///< which scalars update which elements
+  pool_plan pools;                    ///< bytes, slots and receive buffers
+  std::vector<segment> passes;        ///< by `index_of(pass_kind)`
+  segment step;                       ///< the operations of the step
 
   /// Bytes that one rank allocates on the device: all pools.
   [[nodiscard]] constexpr std::int64_t device_bytes() const { return pools.total_bytes(); }

@@ -43,13 +43,13 @@ inline constexpr int pool_count = 7;
 
 /// Bytes of the pools of one rank, and where slots and receive buffers start.
 struct pool_plan {
-  std::array<std::int64_t, pool_count> bytes{};    ///< as allocated
-  std::array<std::int64_t, pool_count> formula{};  ///< closed form, padding not counted
-  std::vector<std::int64_t> parameter_slots;       ///< bytes a slot, largest first
-  std::vector<std::int64_t> gradient_slots;
+  std::array<std::int64_t, pool_count> bytes{};      ///< as allocated
+  std::array<std::int64_t, pool_count> formula{};    ///< closed form, padding not counted
+  std::vector<std::int64_t> parameter_slots;         ///< bytes a slot, largest first
+  std::vector<std::int64_t> gradient_slots;          ///< the same
   std::vector<std::int64_t> parameter_slot_offsets;  ///< bytes from the start of the pool
-  std::vector<std::int64_t> gradient_slot_offsets;
-  std::int64_t receive_bytes = 0;  ///< of one of the two receive buffers
+  std::vector<std::int64_t> gradient_slot_offsets;   ///< the same
+  std::int64_t receive_bytes = 0;                    ///< of one of the two receive buffers
 
   /// Bytes of all pools, as allocated.
   [[nodiscard]] constexpr std::int64_t total_bytes() const {

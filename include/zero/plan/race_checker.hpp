@@ -17,9 +17,9 @@ namespace zero {
 /// One family of waits, for mutation tests: the waits of queue `waiter` for queue `source` because
 /// of a resource of kind `resource`.
 struct wait_family {
-  resource_kind resource = resource_kind::parameters;
-  queue waiter = queue::compute;
-  queue source = queue::comm;
+  resource_kind resource = resource_kind::parameters;  ///< what the waits are about
+  queue waiter = queue::compute;                       ///< that waits
+  queue source = queue::comm;                          ///< that is waited for
   friend constexpr bool operator==(wait_family const&, wait_family const&) = default;
 };
 
@@ -35,6 +35,7 @@ struct race_report {
 /// so it judges the wait tracker instead of repeating it.
 class race_checker {
  public:
+  /// Checks segments of `plan`, which must outlive this. No segment has run yet.
   constexpr explicit race_checker(execution_plan const& plan)
       : plan_(&plan),
         tracker_(index_for(plan)),
@@ -64,6 +65,7 @@ class race_checker {
     now_.fill(all);
   }
 
+  /// What was found so far.
   [[nodiscard]] constexpr race_report const& report() const { return report_; }
 
   /// The numbering of a plan's resources.

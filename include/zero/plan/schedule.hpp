@@ -17,7 +17,7 @@ namespace zero {
 /// The kind of one pass. Training passes differ by their place in the step, and any pass by whether
 /// it is the first since the parameters were updated.
 struct pass_kind {
-  bool train = true;
+  bool train = true;  ///< forward and backward; else forward alone
   bool first = true;  ///< first micro-step: accumulators are overwritten
   bool last = true;   ///< last micro-step: the reduction is completed
   bool fresh = true;  ///< first pass after a step: updated parameters are published
@@ -43,17 +43,17 @@ inline constexpr int pass_kinds = 10;
 /// The operations of one kind of pass, or of the step, attached to the points at which user code
 /// reaches the engine: point 0 is the begin, point 1 + i is token i, the last point is the end.
 struct segment {
-  std::vector<program_token> tokens;
-  std::vector<operation> operations;
-  std::vector<std::int32_t> starts;  ///< operations of point p: [starts[p], starts[p + 1])
+  std::vector<program_token> tokens;  ///< the opens and closes of user code, in order
+  std::vector<operation> operations;  ///< in the order of issue
+  std::vector<std::int32_t> starts;   ///< operations of point p: [starts[p], starts[p + 1])
 };
 
 /// Slots of one kind of pass: the intervals with the slots assigned to them, and for each token the
 /// interval that it belongs to, or -1.
 struct slot_plan {
-  std::vector<slot_interval> intervals;
-  std::vector<std::int32_t> interval_of_token;
-  std::vector<std::int64_t> slot_bytes;
+  std::vector<slot_interval> intervals;         ///< in the order of opening
+  std::vector<std::int32_t> interval_of_token;  ///< index, or -1
+  std::vector<std::int64_t> slot_bytes;         ///< of each slot
 };
 
 /// The tokens of a pass: forward, and for training passes backward after it.

@@ -11,10 +11,10 @@ namespace zero {
 /// A stretch of a pass during which one unit needs a slot: from the point that opens it to the
 /// point that closes it for good. Intervals are in the order of opening.
 struct slot_interval {
-  std::int32_t unit = 0;
+  std::int32_t unit = 0;   ///< that needs the slot
   std::int32_t open = 0;   ///< point of the pass
   std::int32_t close = 0;  ///< point of the pass, after `open`
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  ///< of the unit in the slot
   std::int32_t slot = -1;  ///< assigned
   std::int32_t next = -1;  ///< interval that takes the slot when this one closes
   bool head = false;       ///< first holder of its slot

@@ -14,9 +14,9 @@ namespace zero {
 
 /// Numbers the resources of a plan: one index for each (resource, queue) pair names an event.
 struct resource_index {
-  std::int32_t units = 0;
-  std::int32_t parameter_slots = 0;
-  std::int32_t gradient_slots = 0;
+  std::int32_t units = 0;            ///< of the plan
+  std::int32_t parameter_slots = 0;  ///< of the plan
+  std::int32_t gradient_slots = 0;   ///< of the plan
 
   /// Resources of the plan.
   [[nodiscard]] constexpr std::int32_t resources() const {
@@ -55,12 +55,15 @@ struct resource_index {
 /// the wait, which is CUDA's rule for events and lets waits cross segments.
 class wait_tracker {
  public:
-  using clock = std::array<std::int64_t, queue_count>;
+  using clock =
+      std::array<std::int64_t, queue_count>;  ///< operations of each queue that have ended
 
+  /// Begins with nothing recorded.
   constexpr explicit wait_tracker(resource_index index)
       : index_(index),
         records_(static_cast<std::size_t>(index.events()), record{}) {}
 
+  /// The numbering of resources and events.
   [[nodiscard]] constexpr resource_index const& index() const { return index_; }
 
   /// Calls `wait(access, source, event)` for each wait that operation `op` on queue `q` needs and

@@ -19,11 +19,11 @@ class timeline_recorder {
  public:
   /// What is known of a stretch when it is put into a queue.
   struct mark {
-    char const* name = "";
-    char const* unit = "";
-    queue row = queue::compute;
-    std::int64_t step = 0;
-    bool ended = false;
+    char const* name = "";       ///< of the operation
+    char const* unit = "";       ///< that it is about; empty for none
+    queue row = queue::compute;  ///< that it runs on
+    std::int64_t step = 0;       ///< that it belongs to
+    bool ended = false;          ///< its end is known
   };
 
   /// @param most how many stretches are recorded. Allocates two stamps for each.

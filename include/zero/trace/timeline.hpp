@@ -12,12 +12,12 @@ namespace zero {
 
 /// One stretch of one queue: an operation, or a visit of the user's between an open and its close.
 struct timeline_entry {
-  std::string name;  ///< e.g. "gather" or "forward"
-  std::string unit;  ///< e.g. "blocks.3"; empty for none
-  queue row = queue::compute;
-  std::int64_t step = 0;  ///< the step that the operation belongs to
-  double begin_us = 0;    ///< microseconds since the timeline's start
-  double end_us = 0;
+  std::string name;            ///< e.g. "gather" or "forward"
+  std::string unit;            ///< e.g. "blocks.3"; empty for none
+  queue row = queue::compute;  ///< that it ran on
+  std::int64_t step = 0;       ///< the step that the operation belongs to
+  double begin_us = 0;         ///< microseconds since the timeline's start
+  double end_us = 0;           ///< the same
 };
 
 namespace detail {

@@ -28,7 +28,7 @@
 
 namespace zero {
 
-/// A GPU as a device: a model of @ref device over the CUDA runtime. No kernels in here.
+/// A GPU as a device: a model of `device` over the CUDA runtime. No kernels in here.
 ///
 /// The compute queue is the user's stream; the comm and the reduce queue are non-blocking streams
 /// of the library, of the greatest priority, so that the short kernels of communication do not
@@ -48,8 +48,8 @@ namespace zero {
 class cuda_device {
  public:
   using stream_type = cudaStream_t;
-  using options = cuda_options;
-  using kernels = gpu_kernels;
+  using options = cuda_options;  ///< what the constructor takes
+  using kernels = gpu_kernels;   ///< what runs on it
 
   /// @param events    events are numbered 0 ... events - 1
   /// @param settings  device, compute stream, allocator

@@ -29,9 +29,11 @@ class event {
         "cudaEventCreateWithFlags");
   }
 
+  /// Takes over what `other` has, which is left empty.
   event(event&& other) noexcept
       : handle_(std::exchange(other.handle_, nullptr)) {}
 
+  /// Changes places with `other`.
   event& operator=(event&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;

@@ -28,10 +28,12 @@ class graph {
     check_cuda(code, "cudaGraphInstantiate");
   }
 
+  /// Takes over what `other` has, which is left empty.
   graph(graph&& other) noexcept
       : handle_(std::exchange(other.handle_, nullptr)),
         nodes_(std::exchange(other.nodes_, 0)) {}
 
+  /// Changes places with `other`.
   graph& operator=(graph&& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(nodes_, other.nodes_);

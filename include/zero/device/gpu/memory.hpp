@@ -77,11 +77,13 @@ class memory {
     }
   }
 
+  /// Takes over what `other` has, which is left empty.
   memory(memory&& other) noexcept
       : source_(other.source_),
         address_(std::exchange(other.address_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
 
+  /// Changes places with `other`.
   memory& operator=(memory&& other) noexcept {
     std::swap(source_, other.source_);
     std::swap(address_, other.address_);

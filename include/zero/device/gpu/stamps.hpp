@@ -24,6 +24,7 @@ class time_stamps<cudaStream_t> {
     }
   }
 
+  /// Stamps `place` when the stream gets there. @throws cuda_error
   void set(std::size_t place, cudaStream_t stream) { events_[place].record(stream); }
 
   /// @pre both have been reached. @throws cuda_error

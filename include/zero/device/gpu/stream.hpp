@@ -35,9 +35,11 @@ class stream {
         "cudaStreamCreateWithPriority");
   }
 
+  /// Takes over what `other` has, which is left empty.
   stream(stream&& other) noexcept
       : handle_(std::exchange(other.handle_, nullptr)) {}
 
+  /// Changes places with `other`.
   stream& operator=(stream&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
