@@ -23,11 +23,16 @@
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): malloc has no other place
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): malloc has no other place
 constinit std::atomic<std::int64_t> count{0};
+constinit thread_local int uncounted = 0;
+
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void add_one() noexcept {
-  count.fetch_add(1, std::memory_order_relaxed);
+  if (uncounted == 0) {
+    count.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
@@ -79,14 +84,33 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
 
 }  // extern "C"
 
-std::optional<std::int64_t> train_gpt::allocations_so_far() noexcept {
+namespace train_gpt {
+
+std::optional<std::int64_t> allocations_so_far() noexcept {
   return count.load(std::memory_order_relaxed);
 }
 
+uncounted_allocations::uncounted_allocations() noexcept {
+  ++uncounted;
+}
+
+uncounted_allocations::~uncounted_allocations() {
+  --uncounted;
+}
+
+}  // namespace train_gpt
+
 #else
 
-std::optional<std::int64_t> train_gpt::allocations_so_far() noexcept {
+namespace train_gpt {
+
+std::optional<std::int64_t> allocations_so_far() noexcept {
   return std::nullopt;
 }
+
+uncounted_allocations::uncounted_allocations() noexcept = default;
+uncounted_allocations::~uncounted_allocations() = default;
+
+}  // namespace train_gpt
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "allocation_count.hpp"
+
 #include <cblas.h>
 
 #include <concepts>
@@ -27,6 +29,7 @@ void multiply(matrix<Real> c,
               std::int64_t k,
               std::type_identity_t<Real> alpha = 1,
               std::type_identity_t<Real> beta = 0) {
+  uncounted_allocations const scope;  // OpenBLAS has scratch memory of its own for small matrices
   auto const call = [&](auto gemm) {
     gemm(CblasRowMajor,
          a.transposed ? CblasTrans : CblasNoTrans,

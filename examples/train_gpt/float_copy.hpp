@@ -41,7 +41,7 @@ class float_copy {
  private:
   static std::int64_t elements_of_largest_unit(gpt_shape const& shape) {
     std::int64_t const channels = shape.channels;
-    return std::max(12 * channels * channels + 13 * channels,             // Block
+    return std::max(12 * channels * channels + 13 * channels,        // Block
                     (shape.vocabulary + shape.context) * channels);  // Embedding
   }
 

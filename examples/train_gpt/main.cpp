@@ -33,6 +33,7 @@ void run(options const& chosen) {
   for (int const stage : stages_of(chosen)) {
     trainings.push_back(variant_for(chosen, stage));
   }
+  check_memory(chosen);
   corpus const text = corpus::read(chosen.data, chosen.shape.context);
   openblas_set_num_threads(1);  // ranks are threads already
 

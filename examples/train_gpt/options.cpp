@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 
 namespace train_gpt {
@@ -88,7 +89,7 @@ struct option_row {
   void (*read)(options&, given const&);
 };
 
-constexpr std::int64_t many = 1'000'000'000;  // no size or count that anyone means is larger
+constexpr std::int64_t most_steps = 100'000'000;
 
 constexpr option_row table[] = {
     {"--stage",
@@ -105,7 +106,7 @@ constexpr option_row table[] = {
      words_after::one,
      "N",
      "optimizer steps [800]",
-     [](options& o, given const& g) { g.read(o.steps, std::int64_t{1}, many); }},
+     [](options& o, given const& g) { g.read(o.steps, std::int64_t{1}, most_steps); }},
     {"--micro-steps",
      words_after::one,
      "N",
@@ -146,7 +147,7 @@ constexpr option_row table[] = {
     {"--deterministic",
      words_after::none,
      "",
-     "on a GPU: no algorithm may depend on a measurement, so that runs can be compared bit by bit",
+     "on a GPU: no sum depends on timing, so that runs can be compared bit by bit",
      [](options& o, given const&) { o.deterministic = true; }},
     {"--optimizer",
      words_after::one,
@@ -352,6 +353,33 @@ std::string variant_name(options const& chosen, int stage) {
   return "stage" + std::to_string(stage) + "_" + chosen.precision + "_" + chosen.accumulate + "_" +
          chosen.reduction + "_" + chosen.optimizer +
          (chosen.device == "gpu" ? "_gpu_" + chosen.comm : "");
+}
+
+void check_memory(options const& chosen) {
+  if (chosen.device != "host") {
+    return;
+  }
+  // In doubles, since nothing else bounds these products.
+  auto const layers = static_cast<double>(chosen.shape.layers);
+  auto const channels = static_cast<double>(chosen.shape.channels);
+  auto const context = static_cast<double>(chosen.shape.context);
+  auto const heads = static_cast<double>(chosen.shape.heads);
+  auto const rows = static_cast<double>(chosen.batch) * context;
+
+  double const parameters =
+      (12 * layers * channels + static_cast<double>(chosen.shape.vocabulary) + context) * channels;
+  double const activations = 4 * rows * layers * (18 * channels + heads * context);  // a rank
+  double const needed = 12 * parameters + chosen.ranks * activations;
+  double const installed =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed > installed) {
+    auto const gigabytes = [](double bytes) {
+      return std::to_string(static_cast<std::int64_t>(std::min(bytes / 1e9, 1e18)));
+    };
+    throw bad_input("These options need at least " + gigabytes(needed) +
+                    " GB of memory, and this machine has " + gigabytes(installed) +
+                    "; choose smaller --layers, --channels, --context or --batch.");
+  }
 }
 
 std::int64_t tokens_of_step(options const& chosen) {

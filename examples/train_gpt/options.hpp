@@ -67,6 +67,11 @@ struct options {
 /// Tokens that all ranks together see in a step.
 [[nodiscard]] std::int64_t tokens_of_step(options const& chosen);
 
+/// Checks that this machine's memory can hold what the options ask for: parameters, gradients and
+/// optimizer state once, as in stage 3, and the activations of each rank. Whether it will is for
+/// the engine to say, whose plan knows every byte. @throws bad_input
+void check_memory(options const& chosen);
+
 /// The stages that these options train: all of them under `--compare`, else the one chosen.
 [[nodiscard]] std::vector<int> stages_of(options const& chosen);
 

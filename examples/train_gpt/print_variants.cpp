@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
       std::fputs(train_gpt::usage().c_str(), stdout);
     }
     if (!chosen.help) {
+      train_gpt::check_memory(chosen);
       (void)train_gpt::corpus::read(chosen.data, chosen.shape.context);
     }
     if (names && !chosen.help) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <numbers>
@@ -28,8 +29,16 @@ double schedule::learning_rate(std::int64_t step) const {
 }
 
 bool schedule::validates_after(std::int64_t step) const {
-  std::int64_t const every = std::max<std::int64_t>(1, steps_ / 10);
-  return (step + 1) % every == 0 || step + 1 == steps_;
+  return (step + 1) % validation_interval() == 0 || step + 1 == steps_;
+}
+
+std::size_t schedule::validations() const {
+  std::int64_t const every = validation_interval();
+  return static_cast<std::size_t>((steps_ + every - 1) / every);
+}
+
+std::int64_t schedule::validation_interval() const {
+  return std::max<std::int64_t>(1, steps_ / 10);
 }
 
 bool schedule::prints_after(std::int64_t step) const {
@@ -71,18 +80,21 @@ void progress::end_wait() {
   seconds_ += std::chrono::duration<double>(clock::now() - step_started_).count();
 }
 
-void progress::print(double loss, std::optional<double> validation_loss) const {
+void progress::print(double loss, std::optional<double> validation_loss) {
   if (!prints_) {
     return;
   }
-  char validation[32] = "                 ";
   if (validation_loss) {
-    std::snprintf(validation, sizeof validation, "  validation %6.4f", *validation_loss);
+    validation_loss_ = validation_loss;
+  }
+  char validation[32] = "       ";
+  if (validation_loss_) {
+    std::snprintf(validation, sizeof validation, "%7.4f", *validation_loss_);
   }
   double const elapsed = std::chrono::duration<double>(clock::now() - started_).count();
   auto const left = static_cast<long long>(
       elapsed / static_cast<double>(step_) * static_cast<double>(chosen_.steps - step_) + 0.5);
-  std::printf("step %5lld/%lld  loss %6.4f%-19s  %8.0f tokens/s  %lld:%02lld left\n",
+  std::printf("step %5lld/%lld  loss %7.4f  validation %s  %8.0f tokens/s  %lld:%02lld left\n",
               static_cast<long long>(step_),
               static_cast<long long>(chosen_.steps),
               loss,

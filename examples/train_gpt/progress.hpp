@@ -4,6 +4,7 @@
 #include "options.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -22,10 +23,15 @@ class schedule {
   /// About ten times a run, and at its end.
   [[nodiscard]] bool validates_after(std::int64_t step) const;
 
+  /// How often it does in a whole run.
+  [[nodiscard]] std::size_t validations() const;
+
   /// The first step, every tenth (more often in short runs), and whenever validation ran.
   [[nodiscard]] bool prints_after(std::int64_t step) const;
 
  private:
+  [[nodiscard]] std::int64_t validation_interval() const;
+
   std::int64_t steps_;
   double peak_;
 };
@@ -44,8 +50,9 @@ class progress {
   /// enqueued.
   void end_wait();
 
-  /// Prints a line about the step that has ended last.
-  void print(double loss, std::optional<double> validation_loss) const;
+  /// Prints a line about the step that has ended last, with the latest validation loss
+  /// that it was given.
+  void print(double loss, std::optional<double> validation_loss);
 
   [[nodiscard]] double seconds() const { return seconds_; }
 
@@ -59,6 +66,7 @@ class progress {
   clock::time_point started_ = clock::now();
   clock::time_point step_started_;
   double seconds_ = 0;
+  std::optional<double> validation_loss_;
   std::int64_t step_ = 0;
 };
 

@@ -40,7 +40,7 @@ struct run_report {
   std::vector<pool_figures> pools;
   std::int64_t formula_bytes = 0;
   std::vector<collective_figures> collectives;  ///< of the steps, validation not counted
-  std::optional<double> allocations_per_step;   ///< of the whole process; none: not counted here
+  std::optional<double> allocations_per_step;   ///< outside of the BLAS; none: not counted here
   std::string sample;                           ///< generated text
 
   // GPU only.

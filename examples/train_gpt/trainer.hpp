@@ -65,10 +65,10 @@ class trainer {
       report.parameters += parameter.elements;
     }
     std::vector<double> local_losses(static_cast<std::size_t>(chosen_.steps));
-    report.validation_losses.reserve(local_losses.size());
+    report.validation_losses.reserve(schedule_.validations());
     progress shown(report.chosen, report.parameters, rank() == 0);
 
-    measure_reading();
+    std::optional<double> validation = measure_reading();
     zero::traffic const sent_before = engine_.traffic();
     auto const allocations_before = allocations_so_far();
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
@@ -78,7 +78,6 @@ class trainer {
       shown.end_step();
       ++(applied ? report.applied_steps : report.skipped_steps);
 
-      std::optional<double> validation;
       if (schedule_.validates_after(step)) {
         validation = report.validation_losses.emplace_back(validate());
       }
@@ -86,14 +85,14 @@ class trainer {
         shown.print(mean(loss), validation);
       }
     }
-    meet();
+    meet();  // all steps have ended, and nobody allocates before the next meeting
     if (allocations_before) {
       report.allocations_per_step =
           static_cast<double>(*allocations_so_far() - *allocations_before) /
           static_cast<double>(chosen_.steps);
     }
-    report.collectives = sent_in_steps(sent_before);
     meet();
+    report.collectives = sent_in_steps(sent_before);
 
     for (double const loss : local_losses) {
       report.losses.push_back(mean(loss));
@@ -195,9 +194,10 @@ class trainer {
   void meet() { (void)mean(0); }
 
   /// Takes the BLAS and the engine through everything but a step once, and measures what a pass
-  /// that only reads and what a mean sends, so that `sent_in_steps` can leave them out.
-  void measure_reading() {
-    (void)validate();
+  /// that only reads and what a mean sends, so that `sent_in_steps` can leave them out. Returns the
+  /// validation loss before training.
+  double measure_reading() {
+    double const loss = validate();
     zero::traffic const start = engine_.traffic();
     meet();
     zero::traffic const after_mean = engine_.traffic();
@@ -207,6 +207,7 @@ class trainer {
     meet();
     means_ = 0;
     passes_ = 0;
+    return loss;
   }
 
   [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {

@@ -196,3 +196,16 @@ TEST_CASE("a step's tokens are those of all ranks and micro-steps") {
   CHECK(train_gpt::tokens_of_step(parse(
             {"--ranks", "3", "--micro-steps", "5", "--batch", "2", "--context", "7"})) == 210);
 }
+
+TEST_CASE("a model that no machine holds is refused before it is tried") {
+  CHECK_NOTHROW(train_gpt::check_memory(parse({})));
+  std::vector<std::string> const arguments = {
+      "--layers", "65536", "--channels", "65536", "--context", "1048576", "--batch", "65536"};
+  CHECK(refusal(arguments).empty());
+  try {
+    train_gpt::check_memory(parse(arguments));
+    FAIL("it was not refused");
+  } catch (train_gpt::bad_input const& error) {
+    CHECK(is_one_sentence(error.what()));
+  }
+}
