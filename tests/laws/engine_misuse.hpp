@@ -152,7 +152,9 @@ void wrong_calls_law(typename Engine::model_type const& model) {
     }
   };
 
-  law({"rank 1", "open forward 'layers.1' was asked for", "open forward 'layers.0' was expected"},
+  law({"rank 1, step 2",
+       "open forward 'layers.1' was asked for",
+       "open forward 'layers.0' was expected"},
       [&](Engine& engine) {
         in_micro_step(engine, [&] { static_cast<void>(engine.forward(&M::layers, 1)); });
       },

@@ -581,6 +581,7 @@ class engine_core {
     upload(device_, control_.config(), &config, sizeof config);
     upload(device_, control_.state(), &state, sizeof state);
     steps_ = 0;
+    executor_.restarted();
   }
 
   /// Stands for all that a step depends on besides the plan. The optimizer's options may have

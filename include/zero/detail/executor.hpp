@@ -88,7 +88,12 @@ class executor {
   }
 
   /// Records operations and visits from now on; null: no more. The recorder must outlive that.
-  void record_timeline(timeline_recorder<stream>* recorder) { timeline_ = recorder; }
+  void record_timeline(timeline_recorder<stream>* recorder) {
+    timeline_ = recorder;
+    for (auto& v : visits_) {
+      v.entry = -1;  // a number of the recorder before
+    }
+  }
 
   /// The operation that the next token will issue first; what an open is about to use.
   [[nodiscard]] operation const& next_operation() const {
@@ -118,6 +123,15 @@ class executor {
     issue_point(0);
     fresh_ = true;
     check();
+  }
+
+  /// Steps are counted from the beginning again.
+  void restarted() { step_ = 0; }
+
+  /// The step that what is issued now belongs to: the one that a training pass prepares, else the
+  /// latest; 1 is the first.
+  [[nodiscard]] std::int64_t step_at_hand() const {
+    return in_pass() && pass_.train ? step_ + 1 : step_;
   }
 
   [[nodiscard]] bool in_pass() const { return cursor_.active(); }
@@ -178,7 +192,7 @@ class executor {
   /// The text of a failure: which rank, which step, what.
   [[nodiscard]] std::string sentence(std::string const& what) const {
     return "zero: rank " + std::to_string(communicator_->rank()) + ", step " +
-           std::to_string(step_) + ": " + what;
+           std::to_string(step_at_hand()) + ": " + what;
   }
 
   /// Fails everywhere with a sentence about a wrong call, and throws it here.
@@ -205,7 +219,7 @@ class executor {
     if (op.kind != operation_kind::acquire && op.kind != operation_kind::release) {
       operation_context context;
       context.sequence = ++sequence_;
-      context.step = step_;
+      context.step = step_at_hand();
       context.pass = pass_index_;
       context.unit_name = cursor_.unit_name(op.unit);
       context.control_is_set = capturing_;
@@ -240,7 +254,7 @@ class executor {
   [[nodiscard]] std::int64_t begin_entry(char const* what, char const* unit, queue row) {
     return timeline_ == nullptr || capturing_
                ? -1
-               : timeline_->begin(*device_, {what, unit, row, step_, false});
+               : timeline_->begin(*device_, {what, unit, row, step_at_hand(), false});
   }
 
   void end_entry(std::int64_t number) {
