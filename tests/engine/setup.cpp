@@ -18,6 +18,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 
 namespace {
 
@@ -115,6 +116,10 @@ TEST_CASE("settings that make no sense are refused") {
     zero::laws::bad_setting_law<platform, type>(layers, part, change);
   };
   refused("clip_norm must not be negative", [](type::options& o) { o.clip_norm = -1; });
+  refused("not finite", [](type::options& o) { o.optimizer.beta1 = 1; });
+  refused("not finite",
+          [](type::options& o) { o.optimizer.lr = std::numeric_limits<double>::infinity(); });
+  refused("eps above 0", [](type::options& o) { o.optimizer.eps = 0; });
   refused("prefetch_units must not be negative", [](type::options& o) { o.prefetch_units = -1; });
   refused("piece_bytes must be positive", [](type::options& o) { o.piece_bytes = 0; });
   refused("residency_bytes must not be negative", [](type::options& o) { o.residency_bytes = -1; });
