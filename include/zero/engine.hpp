@@ -124,7 +124,10 @@ class basic_zero_engine {
                                settings,
                                std::forward<DeviceArguments>(device)...)) {}
 
+  /// Takes over the engine, with no lease open; the other may only be destroyed.
   basic_zero_engine(basic_zero_engine&&) noexcept = default;
+
+  /// The same; what this engine was before is destroyed.
   basic_zero_engine& operator=(basic_zero_engine&&) noexcept = default;
 
   /// This rank, 0 to size() - 1.
@@ -400,6 +403,10 @@ class basic_zero_engine {
   // evaluation passes find a place in the turn.
 
   void announce_micro_step(pass_kind pass) {
+    if (pass.first && micro_steps_ > 0) {
+      core_->fail_misuse(
+          "a second loop over micro-steps began before step; call step after each loop");
+    }
     micro_step_ = micro_step_state::announced;
     micro_step_pass_ = pass;
   }
@@ -456,9 +463,9 @@ class basic_zero_engine {
   /// Numbers that would spoil the parameters are refused before anything is done.
   static void check_numbers(step_options const& numbers) {
     expects(
-        is_finite(numbers.lr),
-        "zero::ZeroEngine: the learning rate of a step must be finite; a negative one stands for "
-        "that of the optimizer's options");
+        !numbers.lr || (is_finite(*numbers.lr) && *numbers.lr >= 0),
+        "zero::ZeroEngine: the learning rate of a step must be finite and not negative; leave it "
+        "out for that of the optimizer's options");
   }
 
   void expect_no_micro_step(char const* call) {

@@ -102,6 +102,7 @@ class lease_base {
 template <class Core, class Object>
 class ForwardLease : public detail::lease_base<Core> {
  public:
+  /// Opens `unit`; made by the engine.
   ForwardLease(Core& core, std::int32_t unit, Object const& object)
       : detail::lease_base<Core>(core, unit, phase::forward),
         object_(&object) {}
@@ -109,8 +110,10 @@ class ForwardLease : public detail::lease_base<Core> {
   /// The unit, its tensors' addresses set.
   [[nodiscard]] Object const& params() const { return *object_; }
 
+  /// The same.
   [[nodiscard]] Object const& operator*() const { return *object_; }
 
+  /// A member of it.
   [[nodiscard]] Object const* operator->() const { return object_; }
 
  private:
@@ -123,6 +126,7 @@ class ForwardLease : public detail::lease_base<Core> {
 template <class Core, class Object>
 class BackwardLease : public detail::lease_base<Core> {
  public:
+  /// Opens `unit`; made by the engine.
   BackwardLease(Core& core, std::int32_t unit, Object const& object, Object& gradients)
       : detail::lease_base<Core>(core, unit, phase::backward),
         object_(&object),
@@ -131,8 +135,10 @@ class BackwardLease : public detail::lease_base<Core> {
   /// The unit, its tensors' addresses set.
   [[nodiscard]] Object const& params() const { return *object_; }
 
+  /// The same.
   [[nodiscard]] Object const& operator*() const { return *object_; }
 
+  /// A member of it.
   [[nodiscard]] Object const* operator->() const { return object_; }
 
   /// Whether the gradients hold a sum of an earlier visit of this pass already.

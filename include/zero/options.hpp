@@ -6,6 +6,7 @@
 #include <zero/optim/loss_scale.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace zero {
 
@@ -37,7 +38,8 @@ struct engine_options {
 
 /// Numbers of one step. What is left out is as in the options.
 struct step_options {
-  double lr = -1;             ///< learning rate; negative: that of the optimizer's options
+  std::optional<double>
+      lr;  ///< learning rate, 0 or more; without it, that of the optimizer's options
   double gradient_scale = 1;  ///< multiplies the gradient, e.g. 1 / tokens with `mean` off
   double const* device_gradient_scale = nullptr;  ///< the same in device memory; multiplies as
                                                   ///< well; read when the step runs

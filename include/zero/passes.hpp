@@ -37,17 +37,20 @@ class MicroSteps {
   /// One turn of the loop; going on ends the turn's pass.
   class iterator {
    public:
-    using difference_type = std::ptrdiff_t;
-    using value_type = MicroStep;
+    using difference_type = std::ptrdiff_t;  ///< unused, but iterators have it
+    using value_type = MicroStep;            ///< what the loop sees
 
+    /// Begins the first turn of `count`.
     iterator(Engine& engine, std::int64_t count)
         : engine_(&engine),
           at_{0, count} {
       begin();
     }
 
+    /// The turn at hand.
     [[nodiscard]] MicroStep operator*() const { return at_; }
 
+    /// Ends the turn and begins the next one, if there is one.
     iterator& operator++() {
       engine_->end_micro_step(at_.index + 1 == at_.count ? at_.count : 0);
       if (++at_.index < at_.count) {
@@ -56,6 +59,7 @@ class MicroSteps {
       return *this;
     }
 
+    /// The same.
     void operator++(int) { ++*this; }
 
     [[nodiscard]] bool operator==(sentinel) const { return at_.index == at_.count; }
@@ -92,6 +96,7 @@ class EvaluationPass {
     engine.begin_evaluation();
   }
 
+  /// Takes over the pass; `other` ends nothing any more.
   EvaluationPass(EvaluationPass&& other) noexcept
       : engine_(std::exchange(other.engine_, nullptr)),
         exceptions_(other.exceptions_) {}

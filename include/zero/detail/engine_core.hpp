@@ -104,8 +104,6 @@ class engine_core {
           "zero::ZeroEngine: the communicator works on another device than the engine; make its "
           "device current before construction, or name it in cuda_options::ordinal");
     }
-    expects(communicator_.size() <= full_window_bytes / 128,
-            "zero::ZeroEngine: more than 2048 ranks are not supported; use fewer");
     start(loss_scaling);
   }
 
@@ -125,7 +123,7 @@ class engine_core {
 
   void begin_pass(pass_kind pass) {
     executor_.begin(pass);
-    std::fill(touched_.begin(), touched_.end(), char{0});
+    std::ranges::fill(touched_, char{0});
     auto const resident = plan_.layout.resident_unit;
     if (pass.train && resident >= 0 &&
         plan_.layout.units[static_cast<std::size_t>(resident)].trained) {
@@ -248,7 +246,7 @@ class engine_core {
   /// The numbers of a step as the device reads them.
   [[nodiscard]] step_control control_of(step_options const& step, std::int64_t micro_steps) const {
     step_control control;
-    control.lr = step.lr < 0 ? options_.optimizer.lr : step.lr;
+    control.lr = step.lr.value_or(options_.optimizer.lr);
     control.gradient_scale = step.gradient_scale;
     control.device_gradient_scale = step.device_gradient_scale;
     control.clip_norm = options_.clip_norm;
@@ -273,6 +271,7 @@ class engine_core {
   // --- timeline
 
   void start_timeline(std::int64_t most) {
+    expects(most >= 0, "zero::ZeroEngine: start_timeline needs a number of entries of 0 or more");
     drain();
     timeline_ = std::make_unique<timeline_recorder<stream>>(static_cast<std::size_t>(most));
     timeline_->start(device_);

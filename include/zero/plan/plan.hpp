@@ -57,7 +57,9 @@ struct execution_plan {
                                                         plan_config const& config) {
   expects(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
   expects(config.stage >= 0 && config.stage <= 3, "zero::plan: the stage must be 0, 1, 2 or 3");
-  expects(config.prefetch_units >= 0, "zero::plan: prefetch_units must not be negative");
+  expects(config.world <= full_window_bytes / 128, "zero::plan: at most 2048 ranks are supported");
+  expects(config.prefetch_units >= 0 && config.prefetch_units <= 1024,
+          "zero::plan: prefetch_units must be from 0 to 1024");
   expects(config.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
   expects(config.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
   execution_plan plan;

@@ -208,7 +208,7 @@ class pass_emitter {
     result_.starts.push_back(static_cast<std::int32_t>(result_.operations.size()));
   }
 
-  constexpr operation make(operation_kind kind, std::int32_t unit) const {
+  [[nodiscard]] constexpr operation make(operation_kind kind, std::int32_t unit) const {
     operation op;
     op.kind = kind;
     op.unit = unit;
