@@ -120,7 +120,7 @@ TEST_CASE("settings that make no sense are refused") {
   refused("not finite",
           [](type::options& o) { o.optimizer.lr = std::numeric_limits<double>::infinity(); });
   refused("eps above 0", [](type::options& o) { o.optimizer.eps = 0; });
-  refused("prefetch_units must not be negative", [](type::options& o) { o.prefetch_units = -1; });
+  refused("prefetch_units must be from 0 to 1024", [](type::options& o) { o.prefetch_units = -1; });
   refused("piece_bytes must be positive", [](type::options& o) { o.piece_bytes = 0; });
   refused("residency_bytes must not be negative", [](type::options& o) { o.residency_bytes = -1; });
   auto const halves = zero::test::stack::make<zero::fp16>(1000);

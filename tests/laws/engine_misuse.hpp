@@ -239,6 +239,16 @@ void wrong_calls_law(typename Engine::model_type const& model) {
                pass.end();
              });
 
+  shared_law({"a second loop over micro-steps began before step"}, [](Engine& engine, bool wrong) {
+    for (int loop = 0; loop < (wrong ? 2 : 1); ++loop) {
+      for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+        M::forward(engine, [](auto&, int) {});
+        M::backward(engine, [](auto&, int) {});
+      }
+    }
+    engine.step();
+  });
+
   shared_law({"a micro-step ended inside an evaluation pass"}, [&](Engine& engine, bool wrong) {
     std::optional<decltype(engine.evaluation())> pass;
     for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
@@ -489,8 +499,9 @@ void harmless_mistakes_law(typename Engine::model_type const& model) {
       });
       CHECK(engine.mean(engine.rank()) == 0.5);  // after the last lease
     }
-    for (double const lr :
-         {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (double const lr : {std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN(),
+                            -1e-9}) {
       CHECK(contains(message_of([&] { engine.step({.lr = lr}); }), "must be finite"));
     }
     engine.step();

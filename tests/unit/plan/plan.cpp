@@ -84,7 +84,9 @@ TEST_CASE("settings out of range are refused with a sentence that names them") {
   };
   refused({.world = 0}, "zero::plan: the number of ranks must be at least 1");
   refused({.stage = 4}, "zero::plan: the stage must be 0, 1, 2 or 3");
-  refused({.prefetch_units = -1}, "zero::plan: prefetch_units must not be negative");
+  refused({.world = 2049}, "zero::plan: at most 2048 ranks are supported");
+  refused({.prefetch_units = -1}, "zero::plan: prefetch_units must be from 0 to 1024");
+  refused({.prefetch_units = 1025}, "zero::plan: prefetch_units must be from 0 to 1024");
   refused({.piece_bytes = 0}, "zero::plan: piece_bytes must be positive");
   refused({.residency_bytes = -1}, "zero::plan: residency_bytes must not be negative");
 }
