@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# zero_add_header_tests(<target> LANGUAGE CXX|CUDA LIBRARIES <targets> HEADERS zero/a.hpp ...)
-# Compiles one translation unit a header, which includes it twice, and links all objects twice over into one program,
+# zero_add_header_tests(<target> LANGUAGE CXX|CUDA LIBRARIES <targets> HEADERS zero/a.hpp ... [TOGETHER zero/b.hpp ...])
+# Compiles one translation unit a header, and one for all that are given as TOGETHER (each costs nvcc seconds), which includes it twice, and links all objects twice over into one program,
 # <target>: finds what a header forgot to include, a missing `#pragma once` and a function that is not inline.
 function(zero_add_header_tests target)
-  cmake_parse_arguments(arg "" "LANGUAGE" "LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "LANGUAGE" "LIBRARIES;HEADERS;TOGETHER" ${ARGN})
   if(arg_LANGUAGE STREQUAL "CUDA")
     set(extension cu)
   else()
@@ -17,6 +17,12 @@ function(zero_add_header_tests target)
     file(CONFIGURE OUTPUT "${source}" CONTENT "#include <${header}>\n#include <${header}>\n" @ONLY)
     list(APPEND sources "${source}")
   endforeach()
+  if(arg_TOGETHER)
+    list(TRANSFORM arg_TOGETHER REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE lines)
+    list(JOIN lines "" text)
+    file(CONFIGURE OUTPUT "${folder}/together.${extension}" CONTENT "${text}${text}" @ONLY)
+    list(APPEND sources "${folder}/together.${extension}")
+  endif()
   file(CONFIGURE OUTPUT "${folder}/main.${extension}" CONTENT "int main() {}\n" @ONLY)
 
   add_library(${target}_objects OBJECT ${sources})
