@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace overlap {
 
 __global__ void busy_kernel(std::int64_t nanoseconds) {
   std::uint64_t begin = 0;
@@ -142,9 +142,10 @@ double exposed(double unit_ms, int rounds) {
   return parts[parts.size() / 2];
 }
 
-}  // namespace
+}  // namespace overlap
 
 int main(int argc, char** argv) {
+  using namespace overlap;
   auto const file = bench::json_file(argc, argv);
   bench::table out({{"stage", 6}, {"units", 7}, {"unit_ms", 9}, {"exposed", 10}, {"bar", 8}});
   bool good = true;
