@@ -39,13 +39,13 @@ void add_one() noexcept {
 
 extern "C" {
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names are glibc's
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the names are glibc's
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 
 void* malloc(std::size_t bytes) {
   add_one();

@@ -46,7 +46,7 @@ std::vector<fs::path> files_under(fs::path const& folder) {
   if (error) {
     throw bad_input("The folder '" + folder.string() + "' cannot be read.");
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -62,7 +62,7 @@ void append_path(bytes& text, fs::path const& path) {
   }
   for (fs::path const& name : files_under(path)) {
     bytes const file = bytes_of(name);
-    if (std::find(file.begin(), file.end(), std::uint8_t{0}) == file.end()) {
+    if (std::ranges::find(file, std::uint8_t{0}) == file.end()) {
       text.insert(text.end(), file.begin(), file.end());
     }
   }

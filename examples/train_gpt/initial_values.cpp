@@ -21,12 +21,12 @@ void initial_values(zero::parameter_view const& parameter,
                     std::uint64_t seed) {
   std::string_view const name = parameter.name;
   if (name.ends_with("bias")) {
-    std::fill(values.begin(), values.end(), 0.0f);
+    std::ranges::fill(values, 0.0F);
     return;
   }
   if (name.ends_with("norm.weight") || name.ends_with("norm1.weight") ||
       name.ends_with("norm2.weight")) {
-    std::fill(values.begin(), values.end(), 1.0f);
+    std::ranges::fill(values, 1.0F);
     return;
   }
   // 0.02 at GPT-2's width of 768. What is added to the residual stream is smaller, since 2 layers

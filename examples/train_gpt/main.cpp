@@ -38,6 +38,7 @@ void run(options const& chosen) {
   openblas_set_num_threads(1);  // ranks are threads already
 
   std::vector<run_report> reports;
+  reports.reserve(trainings.size());
   for (train_function const train : trainings) {
     reports.push_back(train(chosen, text));
   }

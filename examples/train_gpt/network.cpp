@@ -78,7 +78,7 @@ void network<Real>::embed(embedding_pointers<Real const> const& weights) {
 
 template <class Real>
 void network<Real>::block(std::int64_t layer, block_pointers<Real const> const& w) {
-  block_activations& a = blocks_[static_cast<std::size_t>(layer)];
+  block_activations const& a = blocks_[static_cast<std::size_t>(layer)];
   std::int64_t const channels = shape_.channels;
   Real const* const input = input_of(layer);
 
@@ -157,7 +157,7 @@ template <class Real>
 void network<Real>::block_backward(std::int64_t layer,
                                    block_pointers<Real const> const& w,
                                    block_pointers<Real> const& g) {
-  block_activations& a = blocks_[static_cast<std::size_t>(layer)];
+  block_activations const& a = blocks_[static_cast<std::size_t>(layer)];
   std::int64_t const channels = shape_.channels;
 
   linear_backward(d_wide_,

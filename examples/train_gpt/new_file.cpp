@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -65,7 +65,7 @@ void new_file::commit() {
 void new_file::fail(char const* what) const {
   int const error = errno;
   throw std::runtime_error("cannot " + std::string(what) + " '" + path_ +
-                           "': " + std::strerror(error) + ".");
+                           "': " + std::generic_category().message(error) + ".");
 }
 
 }  // namespace train_gpt

@@ -29,7 +29,7 @@ struct given {
   }
 
   template <class Number>
-  Number parsed(std::string const& wanted) const {
+  [[nodiscard]] Number parsed(std::string const& wanted) const {
     Number number{};
     char const* const first = words.front().data();
     char const* const last = first + words.front().size();
@@ -44,7 +44,7 @@ struct given {
   void read(Integer& value, Integer least, Integer most) const {
     std::string const wanted =
         "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-    Integer const number = parsed<Integer>(wanted);
+    auto const number = parsed<Integer>(wanted);
     if (number < least || number > most) {
       refuse(wanted);
     }
@@ -52,7 +52,7 @@ struct given {
   }
 
   void read(double& value, std::string const& wanted, double most) const {
-    double const number = parsed<double>(wanted);
+    auto const number = parsed<double>(wanted);
     if (!std::isfinite(number) || std::signbit(number) || number > most) {
       refuse(wanted);
     }
@@ -60,7 +60,7 @@ struct given {
   }
 
   void read(std::string& value, std::initializer_list<std::string_view> known) const {
-    if (std::find(known.begin(), known.end(), words.front()) == known.end()) {
+    if (std::ranges::find(known, words.front()) == known.end()) {
       std::string wanted;
       for (std::string_view const word : known) {
         wanted += (wanted.empty() ? "" : " or ") + std::string(word);
@@ -78,7 +78,7 @@ struct given {
   }
 };
 
-enum class words_after { none, one, several };
+enum class words_after : std::uint8_t { none, one, several };
 
 /// One row of the table below: everything the program knows about an option.
 struct option_row {

@@ -92,8 +92,8 @@ void progress::print(double loss, std::optional<double> validation_loss) {
     std::snprintf(validation, sizeof validation, "%7.4f", *validation_loss_);
   }
   double const elapsed = std::chrono::duration<double>(clock::now() - started_).count();
-  auto const left = static_cast<long long>(
-      elapsed / static_cast<double>(step_) * static_cast<double>(chosen_.steps - step_) + 0.5);
+  long long const left = std::llround(elapsed / static_cast<double>(step_) *
+                                      static_cast<double>(chosen_.steps - step_));
   std::printf("step %5lld/%lld  loss %7.4f  validation %s  %8.0f tokens/s  %lld:%02lld left\n",
               static_cast<long long>(step_),
               static_cast<long long>(chosen_.steps),

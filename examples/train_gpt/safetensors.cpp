@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -71,7 +72,8 @@ safetensors_reader::safetensors_reader(std::string path, std::vector<tensor_shap
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (file_ < 0) {
-    throw bad_input("The weights '" + path_ + "' cannot be opened: " + std::strerror(errno) + ".");
+    throw bad_input("The weights '" + path_ +
+                    "' cannot be opened: " + std::generic_category().message(errno) + ".");
   }
   try {
     find_tensors(tensors);

@@ -64,7 +64,7 @@ TEST_CASE("training windows lie in the training part and depend on seed and numb
     REQUIRE(window.data() + 17 <= text.training().data() + text.training().size());
     places.insert(window.data() - text.training().data());
     auto const same = again.training_window(3, number);
-    REQUIRE(std::equal(window.begin(), window.end(), same.begin(), same.end()));
+    REQUIRE(std::ranges::equal(window, same));
   }
   CHECK(places.size() > 150);
   CHECK(text.training_window(3, 0).data() != text.training_window(4, 0).data());
