@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-// The laws of the host on a GPU: ranks as threads that share it. Gradients depend on every bit of every
-// parameter that a rank was shown, so equal outcomes mean equal bits all the way.
+// The laws of the host on a GPU: ranks as threads that share it. Gradients depend on every bit of
+// every parameter that a rank was shown, so equal outcomes mean equal bits all the way.
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-// The laws with one process a rank over NCCL; every process also trains all ranks as threads of its own
-// on the host and compares. Start it by tests/gpu/run_processes N; alone it is a world of one.
+// The laws with one process a rank over NCCL; every process also trains all ranks as threads of its
+// own on the host and compares. Start it by tests/gpu/run_processes N; alone it is a world of one.
 
 namespace {
 
