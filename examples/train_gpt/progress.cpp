@@ -69,6 +69,9 @@ progress::progress(options const& chosen, std::int64_t parameters, bool prints)
 
 void progress::begin_step() {
   step_started_ = clock::now();
+  if (step_ == 0) {
+    started_ = step_started_;
+  }
 }
 
 void progress::end_step() {

@@ -63,7 +63,7 @@ class progress {
 
   options const& chosen_;
   bool prints_;
-  clock::time_point started_ = clock::now();
+  clock::time_point started_;  ///< when the first step began
   clock::time_point step_started_;
   double seconds_ = 0;
   std::optional<double> validation_loss_;
