@@ -118,8 +118,8 @@ class trainer {
       report.host_waits_per_step = per_step(calls.waits - calls_before->waits);
     }
     report.peak_device_bytes = device_bytes_taken() - bytes_before;  // nothing was freed so far
-    report.collectives = sent_in_steps(sent_before);
     meet();
+    report.collectives = sent_in_steps(sent_before);
 
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
       report.losses.push_back(mean(loss_of(step)));
