@@ -2,7 +2,7 @@
 //
 // Prints one line: a hash of all results that must not depend on compiler, flags or vector width.
 // Compiled several times (-O1; -O3 -march=native; -Ofast -march=native; clang -O3 -march=native),
-// each program must print the same line. flags.cu prints it from a GPU.
+// each program must print the same line.
 
 #include "flags.hpp"
 

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-// The work of flags.cpp and flags.cu: results of everything that must be exact, over random inputs
+// The work of flags.cpp: results of everything that must be exact, over random inputs
 // with denormals, infinities and NaN among them, folded into one number. A case is a function of
 // its index alone, so that the host may loop and a GPU may spread.
 
