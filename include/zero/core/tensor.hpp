@@ -102,7 +102,16 @@ class Tensor : public detail::tensor_base {
  private:
   // Formed once a type: forming it for each tensor would be most of the cost of a large model in a
   // constant expression.
-  static constexpr zero::shape static_shape_ = is_static ? zero::shape{Extents...} : zero::shape{0};
+  static constexpr zero::shape static_shape_ = [] {
+    // a list that is refused above must not be refused here again
+    constexpr bool usable =
+        is_static && sizeof...(Extents) <= shape::max_rank && ((Extents >= 0) && ... && true);
+    if constexpr (usable) {
+      return zero::shape{Extents...};
+    } else {
+      return zero::shape{0};
+    }
+  }();
 };
 
 }  // namespace zero
