@@ -158,6 +158,21 @@ ZERO_TEST_NOINLINE void* operator new(std::size_t bytes, std::align_val_t alignm
       ZERO_TEST_COUNT(std::aligned_alloc(a, (bytes + a - 1) / a * a)));
 }
 
+// A sanitizer has forms of its own that do not end in those above.
+ZERO_TEST_NOINLINE void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  return ZERO_TEST_COUNT(std::malloc(bytes == 0 ? 1 : bytes));
+}
+
+ZERO_TEST_NOINLINE void* operator new(std::size_t bytes,
+                                      std::align_val_t alignment,
+                                      std::nothrow_t const&) noexcept {
+  try {
+    return ::operator new(bytes, alignment);
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+}
+
 ZERO_TEST_NOINLINE void operator delete(void* address) noexcept {
   ZERO_TEST_UNCOUNT(address);
   std::free(address);
