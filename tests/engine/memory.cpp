@@ -48,8 +48,8 @@ void compare_with_allocator(std::vector<zero::PoolBytes> const& pools) {
   }
   auto& log = zero::test::pool_allocations();
   std::vector<std::int64_t> seen(log.bytes.data(), log.bytes.data() + log.count);
-  std::sort(expected.begin(), expected.end());
-  std::sort(seen.begin(), seen.end());
+  std::ranges::sort(expected);
+  std::ranges::sort(seen);
   CHECK(seen == expected);
 }
 
