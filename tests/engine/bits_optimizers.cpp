@@ -20,21 +20,21 @@ using model = zero::test::zoo::model<zero::bf16>;
 model const zoo = zero::test::zoo::make<zero::bf16>();
 
 TEST_CASE_TEMPLATE("all stages give the same bits under",
-                   optimizer,
+                   Optimizer,
                    zero::Sgd,
                    zero::PlainSgd,
                    zero::Lion,
                    zero::test::HalfStep) {
   for (int const ranks : {1, 3, 4, 7}) {
-    zero::laws::stages_agree<platform, model, optimizer>(zoo, ranks);
+    zero::laws::stages_agree<platform, model, Optimizer>(zoo, ranks);
   }
 }
 
 TEST_CASE_TEMPLATE("a skipped step leaves no trace under",
-                   optimizer,
+                   Optimizer,
                    zero::Sgd,
                    zero::test::HalfStep) {
-  zero::laws::skipped_step_leaves_no_trace<platform, model, optimizer>(zoo, 2);
+  zero::laws::skipped_step_leaves_no_trace<platform, model, Optimizer>(zoo, 2);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_CASE("the same for the communicator's own reduction, and native accumulator
 
 TEST_CASE("the table of the stages holds where nothing is padded") {
   for (std::int64_t const k : {1, 3}) {
-    double const micro_steps = static_cast<double>(k);
+    auto const micro_steps = static_cast<double>(k);
     double const wire = k == 1 ? 2 : 4;  // wide with several micro-steps
     // Bytes an element, p = 2 and g = 4: (w + g), (w + p), (p k + p), 3 p k.
     zero::laws::table_law<platform, stack_engine<0>>(4, k, wire + 4, 0);
