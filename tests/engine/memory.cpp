@@ -65,11 +65,13 @@ TEST_CASE("slots of equal layers: those open, those ahead, one gradient more") {
 
 TEST_CASE("the formula is exceeded by at most 0.1 % or 16 MiB") {
   auto const large = zero::test::stack::make<zero::bf16>(std::int64_t{400} << 20);
+  auto const huge = zero::test::stack::make<zero::bf16>(std::int64_t{3} << 30);  // beyond 2^31
   auto const small = zero::test::stack::make<zero::bf16>(40'000);
   auto const mixed = zero::test::zoo::make<zero::bf16>();
   for_stages([&]<int Stage> {
     zero::laws::excess_law<engine<stack, Stage>>(large, {1, 2, 7, 8, 64, 1000});
     zero::laws::excess_law<engine<stack, Stage>>(small, {1, 2, 7, 8, 64});
+    zero::laws::excess_law<engine<stack, Stage>>(huge, {1, 8});
     zero::laws::excess_law<engine<zoo, Stage>>(mixed, {1, 2, 7, 8, 64});
   });
 }
