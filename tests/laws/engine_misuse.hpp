@@ -390,14 +390,14 @@ void stall_law(typename Engine::model_type const& model) {
   auto const errors = after_mistake<Platform, Engine>(
       model,
       true,
-      alone<Engine>([](Engine&) { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }),
-      {.stall_limit = std::chrono::milliseconds(400)});
+      alone<Engine>([](Engine&) { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); }),
+      {.stall_limit = std::chrono::milliseconds(1000)});
   CAPTURE(errors[0]);
   CAPTURE(errors[1]);
   CAPTURE(errors[2]);
   CHECK(contains(errors[0], "rank 1 did not come to"));
   CHECK(contains(errors[2], "rank 1 did not come to"));
-  CHECK(contains(errors[0], "within 400 ms"));
+  CHECK(contains(errors[0], "within 1000 ms"));
   CHECK_FALSE(errors[1].empty());
 }
 
