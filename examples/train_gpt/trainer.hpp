@@ -5,22 +5,21 @@
 #include "batch.hpp"
 #include "corpus.hpp"
 #include "float_copy.hpp"
-#include "initial_values.hpp"
 #include "network.hpp"
 #include "options.hpp"
 #include "passes.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "safetensors.hpp"
 #include "sampler.hpp"
+#include "step_traffic.hpp"
 #include "tuning.hpp"
+#include "weights.hpp"
 
 #include <zero/zero.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,16 +43,7 @@ class trainer {
         weights_(chosen.shape),
         gradients_(chosen.shape),
         windows_(chosen.batch, chosen.shape.context) {
-    if (chosen.load_weights.empty()) {
-      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
-        initial_values(parameter, first, values, chosen.shape, chosen.seed);
-      });
-    } else {
-      safetensors_reader const file(chosen.load_weights, tensors());
-      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
-        file.read(parameter.name, first, values);
-      });
-    }
+    start_weights(engine_, chosen);
   }
 
   /// Trains, and tells what happened. Only rank 0's report is complete.
@@ -68,8 +58,7 @@ class trainer {
     report.validation_losses.reserve(schedule_.validations());
     progress shown(report.chosen, report.parameters, rank() == 0);
 
-    std::optional<double> validation = measure_reading();
-    zero::traffic const sent_before = engine_.traffic();
+    std::optional<double> validation = traffic_.start([&] { return validate(); });
     auto const allocations_before = allocations_so_far();
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
       shown.begin_step();
@@ -82,20 +71,20 @@ class trainer {
         validation = report.validation_losses.emplace_back(validate());
       }
       if (schedule_.prints_after(step)) {
-        shown.print(mean(loss), validation);
+        shown.print(traffic_.mean(loss), validation);
       }
     }
-    meet();  // all steps have ended, and nobody allocates before the next meeting
+    traffic_.meet();  // all steps have ended, and nobody allocates before the next meeting
     if (allocations_before) {
       report.allocations_per_step =
           static_cast<double>(*allocations_so_far() - *allocations_before) /
           static_cast<double>(chosen_.steps);
     }
-    meet();
-    report.collectives = sent_in_steps(sent_before);
+    traffic_.meet();
+    report.collectives = traffic_.in_steps();
 
     for (double const loss : local_losses) {
-      report.losses.push_back(mean(loss));
+      report.losses.push_back(traffic_.mean(loss));
     }
     report.training_seconds = shown.seconds();
     report.tokens_per_second = shown.tokens_per_second();
@@ -109,7 +98,7 @@ class trainer {
     }
     report.formula_bytes = engine_.formula_bytes();
     if (!chosen_.save_weights.empty()) {
-      save();
+      save_weights(engine_, chosen_.save_weights);
     }
     return report;
   }
@@ -152,6 +141,7 @@ class trainer {
 
   /// The mean loss of windows that were held out; each rank takes its part of them.
   double validate() {
+    traffic_.count_validation();
     double loss = 0;
     for (std::int64_t turn = 0; turn < validation_batches; ++turn) {
       std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
@@ -159,12 +149,11 @@ class trainer {
       for (std::int64_t i = 0; i < chosen_.batch; ++i) {
         windows_.set(i, text_.validation_window(first + i, count));
       }
-      ++passes_;
       auto pass = engine_.evaluation();
       loss += forward(pass, 1.0f);
       pass.end();
     }
-    return mean(loss / validation_batches);
+    return traffic_.mean(loss / validation_batches);
   }
 
   /// Rank 0 writes a text, a token a pass; the others serve the parameters it needs.
@@ -185,74 +174,6 @@ class trainer {
     return text.printable();
   }
 
-  double mean(double value) {
-    ++means_;
-    return engine_.mean(value);
-  }
-
-  /// Nobody goes on before all have come here.
-  void meet() { (void)mean(0); }
-
-  /// Takes the BLAS and the engine through everything but a step once, and measures what a pass
-  /// that only reads and what a mean sends, so that `sent_in_steps` can leave them out. Returns the
-  /// validation loss before training.
-  double measure_reading() {
-    double const loss = validate();
-    zero::traffic const start = engine_.traffic();
-    meet();
-    zero::traffic const after_mean = engine_.traffic();
-    (void)validate();
-    sent_in_mean_ = after_mean - start;
-    sent_in_validation_ = engine_.traffic() - after_mean - sent_in_mean_;
-    meet();
-    means_ = 0;
-    passes_ = 0;
-    return loss;
-  }
-
-  [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {
-    zero::traffic const all = engine_.traffic() - before;
-    std::vector<collective_figures> result;
-    for (int i = 0; i < zero::collective_count; ++i) {
-      auto const operation = static_cast<zero::collective>(i);
-      auto const part = [&](auto field) {
-        return all[operation].*field - means_ * sent_in_mean_[operation].*field -
-               passes_ / validation_batches * sent_in_validation_[operation].*field;
-      };
-      result.push_back({zero::name(operation),
-                        part(&zero::traffic::entry::count),
-                        part(&zero::traffic::entry::bytes)});
-    }
-    return result;
-  }
-
-  [[nodiscard]] std::vector<tensor_shape> tensors() const {
-    std::vector<tensor_shape> result;
-    for (auto const& parameter : engine_.parameters()) {
-      tensor_shape& tensor = result.emplace_back();
-      tensor.name = parameter.name;
-      for (int i = 0; i < parameter.shape.rank(); ++i) {
-        tensor.extents.push_back(parameter.shape[i]);
-      }
-    }
-    return result;
-  }
-
-  void save() {
-    std::optional<safetensors_writer> file;
-    if (rank() == 0) {
-      file.emplace(chosen_.save_weights, tensors());
-    }
-    engine_.full([&](auto const&, std::int64_t, std::span<float const> values) {
-      if (file) {
-        file->write(values);
-      }
-    });
-    if (file) {
-      file->commit();
-    }
-  }
-
   static constexpr std::int64_t validation_batches = 4;  // a rank, each time
   static constexpr int sample_length = 400;
 
@@ -260,15 +181,11 @@ class trainer {
   corpus const& text_;
   schedule schedule_;
   Engine engine_;
+  step_traffic<Engine> traffic_{engine_};
   network<float> network_;
   float_copy weights_;
   float_copy gradients_;
   batch windows_;
-
-  std::int64_t means_ = 0;
-  std::int64_t passes_ = 0;
-  zero::traffic sent_in_mean_;
-  zero::traffic sent_in_validation_;
 };
 
 /// Trains with one engine type: `chosen.ranks` ranks, each a thread of this process.

@@ -3,13 +3,13 @@
 
 #include "../allocation_count.hpp"
 #include "../corpus.hpp"
-#include "../initial_values.hpp"
 #include "../options.hpp"
 #include "../progress.hpp"
 #include "../report.hpp"
-#include "../safetensors.hpp"
 #include "../sampler.hpp"
+#include "../step_traffic.hpp"
 #include "../tuning.hpp"
+#include "../weights.hpp"
 #include "driver_calls.hpp"
 #include "network.hpp"
 #include "passes.hpp"
@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -57,16 +56,7 @@ class trainer {
             chosen.shape, chosen.batch, stream_.get(), {.deterministic = chosen.deterministic}),
         windows_(text, chosen.batch, chosen.shape.context, stream_.get()),
         losses_((chosen.steps + 1) * std::int64_t{sizeof(double)}, "losses") {
-    if (chosen.load_weights.empty()) {
-      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
-        initial_values(parameter, first, values, chosen.shape, chosen.seed);
-      });
-    } else {
-      safetensors_reader const file(chosen.load_weights, tensors());
-      engine_.initialize([&](auto const& parameter, std::int64_t first, std::span<float> values) {
-        file.read(parameter.name, first, values);
-      });
-    }
+    start_weights(engine_, chosen);
   }
 
   /// Trains, and tells what happened. Only rank 0's report is complete.
@@ -82,8 +72,7 @@ class trainer {
     report.validation_losses.reserve(static_cast<std::size_t>(chosen_.steps));
     progress shown(report.chosen, report.parameters, rank() == 0);
 
-    std::optional<double> validation = measure_reading();
-    zero::traffic const sent_before = engine_.traffic();
+    std::optional<double> validation = traffic_.start([&] { return validate(); });
     auto const allocations_before = allocations_so_far();
     auto const calls_before = watched_driver_calls();
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
@@ -102,10 +91,10 @@ class trainer {
         validation = report.validation_losses.emplace_back(validate());
       }
       if (prints) {
-        shown.print(mean(loss_of(step)), validation);
+        shown.print(traffic_.mean(loss_of(step)), validation);
       }
     }
-    meet();
+    traffic_.meet();
     auto const per_step = [&](std::int64_t count) {
       return static_cast<double>(count) / static_cast<double>(chosen_.steps);
     };
@@ -118,11 +107,11 @@ class trainer {
       report.host_waits_per_step = per_step(calls.waits - calls_before->waits);
     }
     report.peak_device_bytes = device_bytes_taken() - bytes_before;  // nothing was freed so far
-    meet();
-    report.collectives = sent_in_steps(sent_before);
+    traffic_.meet();
+    report.collectives = traffic_.in_steps();
 
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
-      report.losses.push_back(mean(loss_of(step)));
+      report.losses.push_back(traffic_.mean(loss_of(step)));
     }
     report.training_seconds = shown.seconds();
     report.tokens_per_second = shown.tokens_per_second();
@@ -136,7 +125,7 @@ class trainer {
     }
     report.formula_bytes = engine_.formula_bytes();
     if (!chosen_.save_weights.empty()) {
-      save();
+      save_weights(engine_, chosen_.save_weights);
     }
     return report;
   }
@@ -216,11 +205,11 @@ class trainer {
 
   /// The mean loss of windows that were held out; each rank takes its part of them.
   double validate() {
+    traffic_.count_validation();
     for (std::int64_t turn = 0; turn < validation_batches; ++turn) {
       std::int64_t const first = (turn * chosen_.ranks + rank()) * chosen_.batch;
       std::int64_t const count = validation_batches * chosen_.ranks * chosen_.batch;
       windows_.fill([&](std::int64_t i) { return text_.validation_window(first + i, count); });
-      ++passes_;
       auto pass = engine_.evaluation();
       forward(pass, nullptr, loss_at(chosen_.steps), 1.0 / validation_batches, turn > 0);
       pass.end();
@@ -231,7 +220,7 @@ class trainer {
             &loss, loss_at(chosen_.steps), sizeof loss, cudaMemcpyDeviceToHost, stream_.get()),
         "cudaMemcpyAsync");
     zero::check_cuda(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
-    return mean(loss);
+    return traffic_.mean(loss);
   }
 
   /// Rank 0 writes a text, a token a pass; the others serve the parameters it needs.
@@ -276,74 +265,6 @@ class trainer {
     }
   }
 
-  double mean(double value) {
-    ++means_;
-    return engine_.mean(value);
-  }
-
-  /// Nobody goes on before all have come here.
-  void meet() { (void)mean(0); }
-
-  /// Takes the libraries and the engine through everything but a step once, and measures what a
-  /// pass that only reads and what a mean sends, so that `sent_in_steps` can leave them out.
-  /// Returns the validation loss before training.
-  double measure_reading() {
-    double const loss = validate();
-    zero::traffic const start = engine_.traffic();
-    meet();
-    zero::traffic const after_mean = engine_.traffic();
-    (void)validate();
-    sent_in_mean_ = after_mean - start;
-    sent_in_validation_ = engine_.traffic() - after_mean - sent_in_mean_;
-    meet();
-    means_ = 0;
-    passes_ = 0;
-    return loss;
-  }
-
-  [[nodiscard]] std::vector<collective_figures> sent_in_steps(zero::traffic const& before) const {
-    zero::traffic const all = engine_.traffic() - before;
-    std::vector<collective_figures> result;
-    for (int i = 0; i < zero::collective_count; ++i) {
-      auto const operation = static_cast<zero::collective>(i);
-      auto const part = [&](auto field) {
-        return all[operation].*field - means_ * sent_in_mean_[operation].*field -
-               passes_ / validation_batches * sent_in_validation_[operation].*field;
-      };
-      result.push_back({zero::name(operation),
-                        part(&zero::traffic::entry::count),
-                        part(&zero::traffic::entry::bytes)});
-    }
-    return result;
-  }
-
-  [[nodiscard]] std::vector<tensor_shape> tensors() const {
-    std::vector<tensor_shape> result;
-    for (auto const& parameter : engine_.parameters()) {
-      tensor_shape& tensor = result.emplace_back();
-      tensor.name = parameter.name;
-      for (int i = 0; i < parameter.shape.rank(); ++i) {
-        tensor.extents.push_back(parameter.shape[i]);
-      }
-    }
-    return result;
-  }
-
-  void save() {
-    std::optional<safetensors_writer> file;
-    if (rank() == 0) {
-      file.emplace(chosen_.save_weights, tensors());
-    }
-    engine_.full([&](auto const&, std::int64_t, std::span<float const> values) {
-      if (file) {
-        file->write(values);
-      }
-    });
-    if (file) {
-      file->commit();
-    }
-  }
-
   static constexpr std::int64_t validation_batches = 4;  // a rank, each time
   static constexpr int sample_length = 400;
 
@@ -352,17 +273,13 @@ class trainer {
   schedule schedule_;
   zero::gpu::stream stream_{zero::gpu::stream_priority::normal};
   Engine engine_;
+  step_traffic<Engine> traffic_{engine_};
   network<value_type> network_;
   windows windows_;
   zero::gpu::memory losses_;
   std::vector<double> fetched_losses_ =
       std::vector<double>(static_cast<std::size_t>(chosen_.steps));
   std::int64_t losses_fetched_ = 0;
-
-  std::int64_t means_ = 0;
-  std::int64_t passes_ = 0;
-  zero::traffic sent_in_mean_;
-  zero::traffic sent_in_validation_;
 };
 
 /// Trains with one engine type over `zero::Local`: `chosen.ranks` ranks, each a thread of this
