@@ -197,18 +197,13 @@ class basic_zero_engine {
     begin_evaluation();
     std::vector<char> seen(static_cast<std::size_t>(core_->plan().layout.model_units), char{0});
     detail::full_access access(*core_);
-    for (auto const& token : core_->plan().program.forward) {
-      auto& done = seen[static_cast<std::size_t>(token.unit)];
-      if (token.open) {
-        core_->open(token.unit, phase::forward);
-        if (done == 0) {
-          access.add_replica_hash(token.unit, hash);
-          done = 1;
-        }
-      } else {
-        core_->close(token.unit, phase::forward);
+    visit_rest([&](std::int32_t unit) {
+      auto& done = seen[static_cast<std::size_t>(unit)];
+      if (done == 0) {
+        access.add_replica_hash(unit, hash);
+        done = 1;
       }
-    }
+    });
     end_evaluation();
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
     core_->gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
@@ -448,16 +443,23 @@ class basic_zero_engine {
 
   void abandon(char const* what) noexcept { core_->abandon(what); }
 
-  void follow() {
+  /// Goes through the rest of an evaluation pass and calls `visit(unit)` for each unit it opens.
+  template <class Visit>
+  void visit_rest(Visit&& visit) {
     auto const& tokens = core_->plan().program.forward;
     while (!core_->cursor().finished()) {
       auto const& token = tokens[static_cast<std::size_t>(core_->cursor().position())];
       if (token.open) {
         core_->open(token.unit, phase::forward);
+        visit(token.unit);
       } else {
         core_->close(token.unit, phase::forward);
       }
     }
+  }
+
+  void follow() {
+    visit_rest([](std::int32_t) {});
   }
 
   /// Numbers that would spoil the parameters are refused before anything is done.

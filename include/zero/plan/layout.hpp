@@ -139,7 +139,7 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
       unit.gradient_slot_bytes += range.elements * bytes_of(range.type);
       unit.gradient_slot_payload_bytes += range.payload * bytes_of(range.type);
       range.first_block = layout.norm_blocks;
-      layout.norm_blocks += (range.shard + norm_block - 1) / norm_block;
+      layout.norm_blocks += zero::norm_blocks(range.shard);
     }
   }
   layout.units.push_back(unit);
