@@ -69,9 +69,9 @@ struct PoolBytes {
 /// Ranks and threads: construction, passes and steps are collective; every rank makes the same
 /// calls in the same order, from one thread a rank. Several engines may live in one process, each
 /// with a communicator of its own. Any failure on one rank makes the next call on every rank throw;
-/// the engine is unusable afterwards. Leases, passes and loops over micro-steps must end before the
-/// engine is moved or destroyed; an engine that was moved from may only be destroyed or assigned
-/// to. See examples/01_quickstart.cpp.
+/// the engine is unusable afterwards, and `completed_steps` says how far it came. Leases, passes
+/// and loops over micro-steps must end before the engine is moved or destroyed; an engine that was
+/// moved from may only be destroyed or assigned to. See examples/01_quickstart.cpp.
 template <class Model,
           class Stage,
           class Offload,
@@ -281,6 +281,23 @@ class basic_zero_engine {
   /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise`
   /// is set
   [[nodiscard]] StepResult result() { return core_->result(); }
+
+  /// The number of the latest step that this rank has behind it, as in `StepResult::step`; 0 before
+  /// the first one. The rank's parameters and moments are those after that step; a skipped step is
+  /// counted and leaves them as they were. To be asked at any time, above all after an error, for
+  /// what to report or where to resume. Waits as `result` does, but throws nothing. Not collective.
+  ///
+  /// After an error: no later step is behind this rank, but the next one may have updated some
+  /// units. It is exact on the host, and on GPUs with `Local` as long as the GPU itself has no
+  /// fault. Otherwise (`Nccl`, which cuts short what is in flight, and faults of the GPU) it is the
+  /// latest step that a call which waits (`result`, `mean`, `full`, ...) has seen complete; later
+  /// ones may have been. Ranks may differ by one where it is exact: one may have updated its share
+  /// of a step in which another one failed. While a step is captured: as before the capture.
+  [[nodiscard]] std::int64_t completed_steps() noexcept { return core_->completed_steps(); }
+
+  /// Whether this rank or, as far as it has heard, another one has failed: every call but those
+  /// that only tell something throws the failure. Does not wait. Not collective.
+  [[nodiscard]] bool failed() const noexcept { return core_->failed(); }
 
   /// Where the loss scale of the current step lies in device memory, as long as the engine lives; 1
   /// without loss scaling. The user's loss kernel multiplies the gradient of the loss by it.

@@ -55,6 +55,17 @@ TEST_CASE("after an error the engine throws it again") {
   zero::laws::unusable_law<platform, engine<3>>(layers);
 }
 
+TEST_CASE("after an error each rank says which step it has behind it") {
+  zero::laws::progress_law<platform, engine<0>>(layers);
+  zero::laws::progress_law<platform, engine<2>>(layers);
+  zero::laws::progress_law<platform, engine<3>>(layers);
+}
+
+TEST_CASE("a step that a rank did not update whole is not behind it") {
+  zero::laws::torn_step_law<platform, engine<1>>(layers);
+  zero::laws::torn_step_law<platform, engine<3>>(layers);
+}
+
 TEST_CASE("mistakes of one call alone leave the engine as it is") {
   zero::laws::harmless_mistakes_law<platform, engine<0>>(layers);
   zero::laws::harmless_mistakes_law<platform, engine<3>>(layers);

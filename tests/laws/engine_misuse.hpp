@@ -4,6 +4,7 @@
 #include "tests/laws/engine.hpp"
 #include "tests/support/rank_threads.hpp"
 
+#include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/lease.hpp>
@@ -446,6 +447,164 @@ void unusable_law(typename Engine::model_type const& model) {
   });
   CHECK(errors[0] == std::string());
   CHECK(errors[1] == std::string());
+}
+
+/// The number of the next calls in the compute queue of an engine that was given `compute_fault`,
+/// the last of which throws.
+inline std::atomic<int> compute_calls_left{0};
+
+/// A hook that fails in the compute queue when its calls are counted down.
+inline void compute_fault(queue q, void* /*stream*/) {
+  if (q == queue::compute && compute_calls_left.fetch_sub(1) == 1) {
+    throw std::runtime_error("a fault in the compute queue");
+  }
+}
+
+/// What a rank says of itself in the end.
+struct rank_progress {
+  std::int64_t before = -1;  ///< completed steps before the mistake
+  std::int64_t after = -1;   ///< and after what came of it
+  bool failed = false;
+};
+
+/// Three ranks make two good steps and one that is skipped; then the second one makes a mistake
+/// and the others go on. Every rank is asked how far it came while its engine lives.
+/// @return what each rank said
+template <class Platform, class Engine>
+[[nodiscard]] std::vector<rank_progress> progress_of(typename Engine::model_type const& model,
+                                                     bool overlap,
+                                                     mistake<Engine> const& act) {
+  using M = typename Engine::model_type;
+  std::vector<rank_progress> said(3);
+  auto const errors = errors_of<Platform>(3, [&](auto communicator) {
+    auto& mine = said[static_cast<std::size_t>(communicator.rank())];
+    training_job job;
+    job.overlap = overlap;
+    job.residency_bytes = 0;
+    auto options = options_of<Engine>(job);
+    if (communicator.rank() == 1) {
+      options.stress.delay = compute_fault;
+    }
+    auto engine = Platform::template make<Engine>(model, std::move(communicator), options);
+    CHECK(engine.completed_steps() == 0);
+    plain_step(engine);
+    engine.initialize(initial_values);
+    CHECK(engine.completed_steps() == 0);  // training begins anew
+    for (int step = 1; step <= 3; ++step) {
+      for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+        M::forward(engine, [](auto&, int) {});
+        CHECK(engine.completed_steps() == step - 1);  // a pass is no step
+        M::backward(engine, [&](auto& lease, int) {
+          auto& weight = lease.grads().weight;
+          if (step == 3 && engine.rank() == 2) {
+            auto values = Platform::read(
+                static_cast<std::remove_pointer_t<decltype(weight.data())> const*>(weight.data()),
+                weight.size());
+            values.back() = from_float<std::remove_reference_t<decltype(values.back())>>(
+                std::numeric_limits<float>::infinity());
+            Platform::write(weight.data(), values);
+          }
+        });
+      }
+      engine.step();
+      CHECK(engine.completed_steps() == step);
+      CHECK(engine.result().step == step);
+      CHECK(engine.result().applied == (step < 3));
+    }
+    CHECK_FALSE(engine.failed());
+    mine.before = engine.completed_steps();
+    static_cast<void>(engine.mean(1));  // nobody fails before all have come so far
+    try {
+      act(engine, engine.rank() == 1);
+      for (int step = 0; step < 3; ++step) {
+        plain_step(engine);
+        static_cast<void>(engine.result());
+      }
+    } catch (std::exception const&) {
+      mine.after = engine.completed_steps();
+      mine.failed = engine.failed();
+      CHECK(engine.completed_steps() == mine.after);
+      throw;
+    }
+  });
+  for (auto const& error : errors) {
+    CAPTURE(error);
+    CHECK_FALSE(error.empty());
+    for (auto const& mine : said) {
+      CHECK(mine.before == 3);
+      CHECK(mine.failed);
+    }
+  }
+  return said;
+}
+
+/// After a failure every rank says which step it has behind it, wherever in the next one it was.
+template <class Platform, class Engine>
+void progress_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  auto const own = [] { throw std::runtime_error("the user's own"); };
+  auto const in_forward = alone<Engine>([own](Engine& engine) {
+    for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+      M::forward(engine, [own](auto&, int unit) { unit == 2 ? own() : void(); });
+    }
+  });
+  auto const in_backward = alone<Engine>([own](Engine& engine) {
+    for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+      M::forward(engine, [](auto&, int) {});
+      M::backward(engine, [own](auto&, int unit) { unit == 2 ? own() : void(); });
+    }
+  });
+  auto const in_last_micro_step = alone<Engine>([own](Engine& engine) {
+    for (auto const micro : engine.micro_steps(2)) {
+      M::forward(engine, [](auto&, int) {});
+      M::backward(engine, [&](auto&, int unit) { unit == 0 && micro.index == 1 ? own() : void(); });
+    }
+  });
+  mistake<Engine> const in_evaluation = [own](Engine& engine, bool wrong) {
+    auto pass = engine.evaluation();
+    wrong ? own() : pass.follow();
+  };
+  auto const misused = alone<Engine>([](Engine& engine) { engine.step(); });
+  auto const in_full = [own](Engine& engine, bool wrong) {
+    engine.full([&](auto const&...) { wrong ? own() : void(); });
+  };
+  for (bool const overlap : {true, false}) {
+    CAPTURE(Engine::stage);
+    CAPTURE(overlap);
+    for (auto const& act : std::vector<mistake<Engine>>{
+             in_forward, in_backward, in_last_micro_step, in_evaluation, misused, in_full}) {
+      for (auto const& rank : progress_of<Platform, Engine>(model, overlap, act)) {
+        CHECK(rank.before == 3);
+        CHECK(rank.after == 3);
+        CHECK(rank.failed);
+      }
+    }
+  }
+}
+
+/// A rank that fails while it updates its units says the step before; the others have agreed on
+/// that step and have it behind them.
+template <class Platform, class Engine>
+void torn_step_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  for (bool const overlap : {true, false}) {
+    CAPTURE(Engine::stage);
+    CAPTURE(overlap);
+    auto const said = progress_of<Platform, Engine>(model, overlap, [](Engine& engine, bool wrong) {
+      for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
+        M::forward(engine, [](auto&, int) {});
+        M::backward(engine, [](auto&, int) {});
+      }
+      if (wrong) {
+        compute_calls_left = 3;  // the norm, the first unit's update, the second one's
+      }
+      engine.step();
+      static_cast<void>(engine.result());
+    });
+    CHECK(said[0].after == 4);
+    CHECK(said[1].after == 3);
+    CHECK(said[2].after == 4);
+  }
 }
 
 /// Mistakes that concern one call alone: they throw there, and the engine goes on.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/concepts.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/core/tensor.hpp>
@@ -45,6 +46,14 @@ struct engine_types {
   using parameter_type = Parameter;
   using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
 };
+
+/// Whether calls that are in flight when a communicator fails may leave undefined bytes behind:
+/// where something has to watch them and to cut them short. Others fail inside the call.
+template <class Communicator>
+inline constexpr bool cut_short_by_failure =
+    requires(Communicator& c, typename Communicator::stream_type s, collective_tag const& tag) {
+      c.begin_watch(s, tag);
+    };
 
 /// What an engine does, without the type of the user's container: memory, schedule, leases by unit
 /// number, steps and results. Every public call of the engine ends here.
@@ -224,6 +233,15 @@ class engine_core {
 
   void check() { executor_.check(); }
 
+  [[nodiscard]] bool failed() noexcept {
+    try {
+      executor_.check();
+      return false;
+    } catch (...) {
+      return true;
+    }
+  }
+
   [[nodiscard]] bool in_pass() const { return executor_.in_pass(); }
 
   [[nodiscard]] program_cursor const& cursor() const { return executor_.cursor(); }
@@ -362,6 +380,20 @@ class engine_core {
     return record;
   }
 
+  /// The latest step that this rank has behind it; see the engine.
+  [[nodiscard]] std::int64_t completed_steps() noexcept {
+    if (executor_.capturing()) {
+      return seen_steps_;
+    }
+    device_.finish();
+    if (!failed()) {
+      seen_steps_ = executor_.completed();
+      return seen_steps_;
+    }
+    return !cut_short_by_failure<communicator_type> && memory_answers() ? executor_.completed()
+                                                                        : seen_steps_;
+  }
+
   [[nodiscard]] float const* loss_scale() const { return &control_.state()->loss_scale; }
 
   /// Waits for all that was enqueued, and throws a failure.
@@ -369,6 +401,7 @@ class engine_core {
     device_.finish();
     executor_.check();
     executor_.joined();
+    seen_steps_ = executor_.completed();
   }
 
   // --- small exchanges outside the plan
@@ -534,6 +567,26 @@ class engine_core {
     drain();
   }
 
+  /// Whether what was enqueued before a failure has run: after a fault of a GPU nothing of its
+  /// memory can be read any more.
+  [[nodiscard]] bool memory_answers() noexcept {
+    if constexpr (requires { device_.download(nullptr, nullptr, std::int64_t{}); }) {
+      try {
+        std::int64_t applied = -1;
+        kernels::copy(device_.stream(queue::comm),
+                      &applied,
+                      &control_.state()->applied_steps,
+                      sizeof applied);
+        device_.finish();
+        return applied >= 0;
+      } catch (...) {
+        return false;
+      }
+    } else {
+      return true;
+    }
+  }
+
   [[nodiscard]] double mean_factor(std::int64_t micro_steps) const {
     auto const world = static_cast<double>(plan_.config.world);
     // contributions that were scaled by 1 / world on the wire are scaled back
@@ -580,6 +633,7 @@ class engine_core {
     upload(device_, control_.config(), &config, sizeof config);
     upload(device_, control_.state(), &state, sizeof state);
     steps_ = 0;
+    seen_steps_ = 0;
     executor_.restarted();
   }
 
@@ -691,6 +745,7 @@ class engine_core {
   std::vector<std::int32_t> first_parameter_;
   int resident_slot_ = -1;
   std::int64_t steps_ = 0;
+  std::int64_t seen_steps_ = 0;  // the latest of which a call that waits saw that it is complete
   std::int64_t result_slot_ = 0;
   std::int64_t captured_slot_ = 0;
 };

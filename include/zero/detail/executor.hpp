@@ -122,11 +122,23 @@ class executor {
     pass_index_ = pass_kinds;
     issue_point(0);
     fresh_ = true;
+    if (!capturing_) {
+      complete(step);
+    }
     check();
   }
 
   /// Steps are counted from the beginning again.
-  void restarted() { step_ = 0; }
+  void restarted() {
+    step_ = 0;
+    completed_ = 0;
+  }
+
+  /// The latest step that was issued whole, and none of whose operations was dropped after a
+  /// failure. To be read when the queues are empty.
+  [[nodiscard]] std::int64_t completed() const { return completed_; }
+
+  [[nodiscard]] bool capturing() const { return capturing_; }
 
   /// The step that what is issued now belongs to: the one that a training pass prepares, else the
   /// latest; 1 is the first.
@@ -166,6 +178,7 @@ class executor {
     tracker_.join();
     step_ = step;
     fresh_ = true;
+    complete(step);
   }
 
   /// The queues are empty: nothing that was recorded needs a wait any more.
@@ -204,6 +217,11 @@ class executor {
   }
 
  private:
+  /// Notes a step behind its last operation, on the queue of the updates.
+  void complete(std::int64_t step) {
+    device_->enqueue(queue::compute, [completed = &completed_, step](auto) { *completed = step; });
+  }
+
   void issue_point(std::size_t point) {
     for (auto i = segment_->starts[point]; i < segment_->starts[point + 1]; ++i) {
       issue(segment_->operations[static_cast<std::size_t>(i)]);
@@ -277,6 +295,7 @@ class executor {
   std::int64_t step_before_capture_ = 0;
   bool capturing_ = false;
   std::int64_t step_ = 0;
+  std::int64_t completed_ = 0;
   std::uint64_t sequence_ = 0;
   step_control control_{};
   std::vector<visit> visits_;  // of each unit, while its lease is open
