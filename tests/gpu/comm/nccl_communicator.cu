@@ -288,7 +288,9 @@ TEST_CASE("worker: a rank that aborts" * doctest::skip(!is_worker())) {
     CHECK(contains(error_of_gather(rank), "the user's reason"));
   } else {
     std::this_thread::sleep_for(1s);
-    CHECK(error_of_gather(rank) != "");
+    // The first gather may have got what rank 0 sent before it aborted; the second cannot.
+    std::string const first = error_of_gather(rank);
+    CHECK((first != "" || error_of_gather(rank) != ""));
   }
   worker_passed();
 }

@@ -137,7 +137,8 @@ template <class Make>
                          [parent, rank, config = make_config(options)](ncclComm_t* made) mutable {
                            ncclResult_t const result =
                                ncclCommSplit(parent, 0, rank, made, &config);
-                           return settled(result, parent);
+                           // NCCL 2.28 says success while a parent that does not block is at it.
+                           return settled(result == ncclSuccess ? ncclInProgress : result, parent);
                          });
 }
 
