@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -219,7 +220,9 @@ class basic_zero_engine {
 
   // --- a step
 
-  /// The micro-steps of one step; iterate over it once. `count` must be equal on all ranks.
+  /// The micro-steps of one step; iterate over it once, to its end. `count` must be equal on all
+  /// ranks. An exception that leaves the loop passes, and ends the run on every rank; so does
+  /// leaving it otherwise while something is still to come, see `MicroSteps`.
   /// @throws logic_error for a count below 1
   [[nodiscard]] MicroSteps<basic_zero_engine> micro_steps(std::int64_t count = 1) {
     return MicroSteps<basic_zero_engine>(*this, count);
@@ -415,6 +418,11 @@ class basic_zero_engine {
   // evaluation passes find a place in the turn.
 
   void announce_micro_step(pass_kind pass) {
+    core_->check();
+    if (pass.first && micro_step_ != micro_step_state::none) {
+      core_->fail_misuse(
+          "a loop over micro-steps began inside another one; end the first one before it");
+    }
     if (pass.first && micro_steps_ > 0) {
       core_->fail_misuse(
           "a second loop over micro-steps began before step; call step after each loop");
@@ -449,6 +457,46 @@ class basic_zero_engine {
     micro_step_ = micro_step_state::none;
     micro_steps_ = completed;
     passes_ended_ += completed;
+  }
+
+  /// The loop was left before its end, by an exception or otherwise.
+  void leave_micro_steps(MicroStep at, bool unwinding) noexcept {
+    try {
+      auto const turn =
+          "micro-step " + std::to_string(at.index + 1) + " of " + std::to_string(at.count);
+      if (unwinding) {
+        core_->abandon("an exception passed through " + turn);
+      } else if (at.index + 1 == at.count && is_micro_step_finished()) {
+        end_micro_step(at.count);
+      } else {
+        core_->fail_misuse("the loop over the micro-steps was left in " + turn + ", but " +
+                           missing_of_micro_step(at) +
+                           " was expected; let the loop come to its end, with engine.skip where "
+                           "there is no work");
+      }
+    } catch (...) {
+      core_->keep(std::current_exception());  // for the next call; the others know
+    }
+    micro_step_ = micro_step_state::none;
+  }
+
+  [[nodiscard]] bool is_micro_step_finished() const {
+    return micro_step_ == micro_step_state::complete
+               ? !core_->in_pass()
+               : micro_step_ == micro_step_state::running && core_->cursor().finished();
+  }
+
+  /// What a turn of the loop still waits for, in words.
+  [[nodiscard]] std::string missing_of_micro_step(MicroStep at) const {
+    if (core_->in_pass() && !core_->cursor().finished()) {
+      return core_->cursor().describe_next();
+    }
+    auto const& tokens = core_->plan().program.forward;
+    if (micro_step_ == micro_step_state::announced && !tokens.empty()) {
+      return core_->cursor().describe(tokens.front());
+    }
+    return at.index + 1 < at.count ? "micro-step " + std::to_string(at.index + 2)
+                                   : std::string("the end of the pass");
   }
 
   void begin_evaluation() {
@@ -488,6 +536,7 @@ class basic_zero_engine {
   }
 
   void expect_no_micro_step(char const* call) {
+    core_->check();
     if (micro_step_ != micro_step_state::none) {
       core_->fail_misuse(std::string(call) +
                          " was called inside the loop over the micro-steps; call it after the loop "

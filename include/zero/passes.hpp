@@ -21,67 +21,94 @@ struct MicroStep {
 /// Each turn is a training pass, forward and backward; the first overwrites the accumulators, the
 /// last completes the reduction. The pass begins with its first lease, so that an evaluation pass
 /// may come before it in the turn, or after its last lease.
+///
+/// The loop runs to its end: an exception that leaves it, and `break` or `return` while something
+/// of it is still to come, end the run on every rank at once. Neither copied nor moved.
 template <class Engine>
 class MicroSteps {
  public:
-  /// See `ZeroEngine::micro_steps`. The engine must not be moved while this is iterated over.
+  /// See `ZeroEngine::micro_steps`. The engine must not be moved while this lives.
   MicroSteps(Engine& engine, std::int64_t count)
       : engine_(&engine),
-        count_(count) {
+        at_{0, count},
+        exceptions_(std::uncaught_exceptions()) {
     expects(count >= 1, "zero::ZeroEngine: micro_steps needs a count of at least 1");
+  }
+
+  MicroSteps(MicroSteps const&) = delete;
+  MicroSteps& operator=(MicroSteps const&) = delete;
+
+  /// Does nothing after the end of the loop. A loop that is left before it fails on every rank: by
+  /// an exception, which passes; otherwise with a sentence that names what is missing, thrown here
+  /// by the next call of the engine. Leaving the last turn when its program is finished ends it.
+  ~MicroSteps() {
+    if (running_) {
+      engine_->leave_micro_steps(at_, std::uncaught_exceptions() > exceptions_);
+    }
   }
 
   /// The end of the loop.
   struct sentinel {};
 
-  /// One turn of the loop; going on ends the turn's pass.
+  /// One turn of the loop; going on ends the turn's pass. Of the range that it came from.
   class iterator {
    public:
     using difference_type = std::ptrdiff_t;  ///< unused, but iterators have it
     using value_type = MicroStep;            ///< what the loop sees
 
-    /// Begins the first turn of `count`.
-    iterator(Engine& engine, std::int64_t count)
-        : engine_(&engine),
-          at_{0, count} {
-      begin();
-    }
+    /// Stands at the turn that `steps` is in.
+    explicit iterator(MicroSteps& steps)
+        : steps_(&steps) {}
 
     /// The turn at hand.
-    [[nodiscard]] MicroStep operator*() const { return at_; }
+    [[nodiscard]] MicroStep operator*() const { return steps_->at_; }
 
     /// Ends the turn and begins the next one, if there is one.
+    /// @throws logic_error when units of the pass are left; what `step` throws after a failure
     iterator& operator++() {
-      engine_->end_micro_step(at_.index + 1 == at_.count ? at_.count : 0);
-      if (++at_.index < at_.count) {
-        begin();
-      }
+      steps_->advance();
       return *this;
     }
 
     /// The same.
     void operator++(int) { ++*this; }
 
-    [[nodiscard]] bool operator==(sentinel) const { return at_.index == at_.count; }
+    [[nodiscard]] bool operator==(sentinel) const { return steps_->at_.index == steps_->at_.count; }
 
    private:
-    void begin() {
-      engine_->announce_micro_step({true, at_.index == 0, at_.index + 1 == at_.count, false});
-    }
-
-    Engine* engine_;
-    MicroStep at_;
+    MicroSteps* steps_;
   };
 
   /// Announces the first micro-step.
-  [[nodiscard]] iterator begin() { return iterator(*engine_, count_); }
+  /// @throws logic_error inside another loop, or when a loop has ended and `step` was not called
+  [[nodiscard]] iterator begin() {
+    announce();
+    running_ = true;
+    return iterator(*this);
+  }
 
   /// The end of the loop.
   [[nodiscard]] sentinel end() const { return {}; }
 
  private:
+  void announce() {
+    engine_->announce_micro_step({true, at_.index == 0, at_.index + 1 == at_.count, false});
+  }
+
+  void advance() {
+    bool const last = at_.index + 1 == at_.count;
+    engine_->end_micro_step(last ? at_.count : 0);
+    ++at_.index;
+    running_ = !last;
+    if (!last) {
+      announce();
+    }
+  }
+
   Engine* engine_;
-  std::int64_t count_;
+  MicroStep at_;
+  int exceptions_;
+  bool running_ = false;
 };
 
 /// A pass that only reads parameters: the forward phase of the program, without gradients.

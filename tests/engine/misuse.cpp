@@ -6,6 +6,7 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/lease.hpp>
+#include <zero/passes.hpp>
 #include <zero/policy/stage.hpp>
 
 #include <doctest/doctest.h>
@@ -30,6 +31,10 @@ static_assert(std::is_nothrow_move_constructible_v<backward_lease>);
 static_assert(!std::is_copy_constructible_v<backward_lease>);
 static_assert(!std::is_move_assignable_v<backward_lease>);
 
+// Where a loop is, one object knows.
+static_assert(!std::is_move_constructible_v<zero::MicroSteps<engine<0>>>);
+static_assert(!std::is_copy_assignable_v<zero::MicroSteps<engine<0>>>);
+
 TEST_CASE("a call out of place names what was asked for and what was expected") {
   zero::laws::wrong_calls_law<platform, engine<0>>(layers);
   zero::laws::wrong_calls_law<platform, engine<3>>(layers);
@@ -38,6 +43,11 @@ TEST_CASE("a call out of place names what was asked for and what was expected") 
 TEST_CASE("an exception on one rank reaches the others") {
   zero::laws::exceptions_law<platform, engine<2>>(layers);
   zero::laws::exceptions_law<platform, engine<3>>(layers);
+}
+
+TEST_CASE("a loop over micro-steps that is left before its end fails everywhere at once") {
+  zero::laws::left_loops_law<platform, engine<1>>(layers);
+  zero::laws::left_loops_law<platform, engine<3>>(layers);
 }
 
 TEST_CASE("ranks that part ways are told so") {

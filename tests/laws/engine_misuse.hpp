@@ -18,6 +18,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -293,12 +294,15 @@ void exceptions_law(typename Engine::model_type const& model) {
                                   }
                                 }),
                                 {"an exception passed while the lease of 'layers.3' was open"});
-  mistake_law<Platform, Engine>(model, {"the user's own"}, alone<Engine>([](Engine& engine) {
+  mistake_law<Platform, Engine>(model,
+                                {"the user's own"},
+                                alone<Engine>([](Engine& engine) {
                                   for ([[maybe_unused]] auto const micro : engine.micro_steps()) {
                                     M::forward(engine, [](auto&, int) {});
                                     throw std::runtime_error("the user's own");  // no lease is open
                                   }
-                                }));
+                                }),
+                                {"an exception passed through micro-step 1 of 1"});
   mistake_law<Platform, Engine>(model,
                                 {"the user's own"},
                                 [](Engine& engine, bool wrong) {
@@ -331,7 +335,6 @@ void exceptions_law(typename Engine::model_type const& model) {
 /// Ranks that do different things, each of them right by itself.
 template <class Platform, class Engine>
 void divergence_law(typename Engine::model_type const& model) {
-  using M = typename Engine::model_type;
   // Not the same number of micro-steps: ranks are told so where they meet, by both their places.
   auto const other_count = after_mistake<Platform, Engine>(
       model, true, alone<Engine>([](Engine& engine) { plain_step(engine, 2); }));
@@ -363,15 +366,16 @@ void divergence_law(typename Engine::model_type const& model) {
   CHECK(gone[1].empty());
   CHECK(contains(gone[0], "rank 1 left after step"));
   CHECK(contains(gone[2], "rank 1 left after step"));
-  // ... and destroyed inside a pass.
+  // ... and destroyed inside a pass, whose end never comes.
   auto const inside = errors_of<Platform>(3, [&](auto communicator) {
     auto engine =
         Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
     plain_step(engine);
     if (engine.rank() == 1) {
-      auto micro_steps = engine.micro_steps();
-      static_cast<void>(micro_steps.begin());
-      static_cast<void>(engine.forward(&M::layers, 0));
+      using loop = decltype(engine.micro_steps());
+      alignas(loop) std::byte room[sizeof(loop)];
+      static_cast<void>((::new (room) loop(engine, 1))->begin());
+      static_cast<void>(engine.forward(&Engine::model_type::layers, 0));
       return;
     }
     for (int step = 0; step < 3; ++step) {
@@ -382,6 +386,153 @@ void divergence_law(typename Engine::model_type const& model) {
   CHECK(inside[1].empty());
   CHECK(contains(inside[0], "the engine was destroyed inside a pass"));
   CHECK(contains(inside[2], "the engine was destroyed inside a pass"));
+}
+
+/// Three ranks, the second of which leaves the loop over its micro-steps before its end and keeps
+/// its engine: the others hear of it at once, by `text`. Then its own engine is unusable.
+/// @param leave  called on the second rank; may throw
+template <class Platform, class Engine>
+void left_loop_law(typename Engine::model_type const& model,
+                   std::string const& text,
+                   std::function<void(Engine&)> const& leave) {
+  for (bool const overlap : {true, false}) {
+    CAPTURE(Engine::stage);
+    CAPTURE(overlap);
+    CAPTURE(text);
+    std::atomic<int> others_told{0};
+    auto const errors = errors_of<Platform>(3, [&](auto communicator) {
+      training_job job;
+      job.overlap = overlap;
+      auto engine =
+          Platform::template make<Engine>(model, std::move(communicator), options_of<Engine>(job));
+      if (engine.rank() != 1) {
+        try {
+          plain_step(engine);
+          plain_step(engine, 2);
+          plain_step(engine, 2);
+          static_cast<void>(engine.result());
+        } catch (...) {
+          ++others_told;
+          throw;
+        }
+        return;
+      }
+      plain_step(engine);
+      auto const start = std::chrono::steady_clock::now();
+      auto const waited = [&] { return std::chrono::steady_clock::now() - start; };
+      try {
+        leave(engine);
+      } catch (std::runtime_error const& error) {
+        CHECK(error.what() == std::string("the user's own"));
+      }
+      while (others_told < 2 && waited() < std::chrono::seconds(30)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      CHECK(waited() < std::chrono::seconds(10));  // a millisecond on a quiet machine
+      auto const fails = [&](auto call) {
+        std::string message = "nothing was thrown";
+        try {
+          call();
+        } catch (std::exception const& error) {
+          message = error.what();
+        }
+        CAPTURE(message);
+        CHECK(contains(message, text));
+      };
+      fails([&] { engine.step(); });
+      fails([&] { static_cast<void>(engine.result()); });
+      fails([&] { static_cast<void>(engine.evaluation()); });
+      fails([&] { plain_step(engine); });
+      CHECK(engine.failed());
+    });
+    CHECK(errors[1] == std::string());
+    CHECK(contains(errors[0], text));
+    CHECK(contains(errors[0], "rank 1"));
+    CHECK(contains(errors[2], text));
+  }
+}
+
+/// All the ways out of the loop over the micro-steps.
+template <class Platform, class Engine>
+void left_loops_law(typename Engine::model_type const& model) {
+  using M = typename Engine::model_type;
+  auto const law = [&](std::string const& text, std::function<void(Engine&)> const& leave) {
+    left_loop_law<Platform, Engine>(model, text, leave);
+  };
+  auto const forward_all = [](Engine& engine) { M::forward(engine, [](auto&, int) {}); };
+  auto const backward_all = [](Engine& engine) { M::backward(engine, [](auto&, int) {}); };
+  auto const own = [] { throw std::runtime_error("the user's own"); };
+
+  law("an exception passed through micro-step 1 of 2", [&](Engine& engine) {
+    for ([[maybe_unused]] auto const micro : engine.micro_steps(2)) {
+      own();  // before the first lease
+    }
+  });
+  law("an exception passed through micro-step 1 of 2", [&](Engine& engine) {
+    for ([[maybe_unused]] auto const micro : engine.micro_steps(2)) {
+      forward_all(engine);
+      own();  // between leases
+    }
+  });
+  law("an exception passed through micro-step 2 of 2", [&](Engine& engine) {
+    for (auto const micro : engine.micro_steps(2)) {
+      forward_all(engine);
+      backward_all(engine);
+      micro.index == 1 ? own() : void();  // after the last lease
+    }
+  });
+  law("the loop over the micro-steps was left in micro-step 1 of 2, but open forward 'layers.0' "
+      "was expected",
+      [&](Engine& engine) {
+        for ([[maybe_unused]] auto const micro : engine.micro_steps(2)) {
+          break;
+        }
+      });
+  law("the loop over the micro-steps was left in micro-step 2 of 2, but open backward 'layers.4' "
+      "was expected",
+      [&](Engine& engine) {
+        for (auto const micro : engine.micro_steps(2)) {
+          forward_all(engine);
+          if (micro.index == 1) {
+            return;
+          }
+          backward_all(engine);
+        }
+      });
+  law("the loop over the micro-steps was left in micro-step 1 of 2, but micro-step 2 was expected",
+      [&](Engine& engine) {
+        for ([[maybe_unused]] auto const micro : engine.micro_steps(2)) {
+          forward_all(engine);
+          backward_all(engine);
+          break;
+        }
+      });
+  law("a loop over micro-steps began inside another one", [&](Engine& engine) {
+    try {
+      for ([[maybe_unused]] auto const micro : engine.micro_steps(2)) {
+        plain_step(engine);
+      }
+    } catch (logic_error const& error) {
+      CHECK(contains(error.what(), "a loop over micro-steps began inside another one"));
+    }
+  });
+  // Leaving the last turn where nothing is missing is an end like any other.
+  auto const errors = errors_of<Platform>(2, [&](auto communicator) {
+    auto engine =
+        Platform::template make<Engine>(model, std::move(communicator), typename Engine::options{});
+    for (auto const micro : engine.micro_steps(2)) {
+      forward_all(engine);
+      backward_all(engine);
+      if (engine.rank() == 1 && micro.index == 1) {
+        break;
+      }
+    }
+    engine.step();
+    plain_step(engine);
+    CHECK(engine.result().step == 2);
+  });
+  CHECK(errors[0] == std::string());
+  CHECK(errors[1] == std::string());
 }
 
 /// A rank that stalls: the others fail after the limit, by its number and their place; so does it
