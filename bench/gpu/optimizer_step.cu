@@ -481,6 +481,7 @@ template <class T>
                                       q,
                                       arguments_of(s, c),
                                       c.state.data(),
+                                      0,
                                       true);
                }});
   v.push_back({"norm and update", 30 * parameters, [&](cudaStream_t q) { step(q, s, c); }});
@@ -543,9 +544,11 @@ void many_tensors(std::int64_t mean, int rounds, report& out) {
     auto const size =
         1 + static_cast<std::int64_t>(zero::random_bits(3, static_cast<std::uint64_t>(i)) %
                                       static_cast<std::uint64_t>(2 * mean - 1));
-    list.push_back({n, n + size, i % 2, 0});
-    n += (size + 127) / 128 * 128;  // the padding of bf16 parameters
+    auto const padded = (size + 127) / 128 * 128;  // bf16 parameters begin at 256 bytes
+    list.push_back({n, n + padded, i % 2, 0});
+    n += padded;
   }
+  zero::index_segments(list, n);
   std::printf("\n%d tensors of %lld elements on average, %lld with padding\n",
               tensors,
               static_cast<long long>(mean),

@@ -275,21 +275,21 @@ template <optimizer O>
   return state;
 }
 
-/// Random stretches of [0, n), some of them in no segment.
+/// Random segments of n elements, of sizes that differ by orders of magnitude.
 [[nodiscard]] inline std::vector<update_segment> random_segments(test::wild_numbers& source,
                                                                  std::int64_t n,
                                                                  int groups) {
   std::vector<update_segment> segments;
-  for (std::int64_t at = 0; at < n;) {
-    std::int64_t const end = std::min(n, at + 1 + source.below(1 + n / 3));
-    if (source.below(4) != 0) {
-      segments.push_back({.begin = at,
-                          .end = end,
-                          .group = static_cast<std::int32_t>(source.below(groups)),
-                          .reserved = 0});
-    }
+  std::int64_t const lines = (n + update_segment_alignment - 1) / update_segment_alignment;
+  for (std::int64_t at = 0; at < lines;) {
+    std::int64_t const most = source.below(3) == 0 ? 1 + lines / 3 : 2;
+    std::int64_t const end = at + 1 + source.below(most);
+    segments.push_back({.begin = at * update_segment_alignment,
+                        .end = std::min(n, end * update_segment_alignment),
+                        .group = static_cast<std::int32_t>(source.below(groups))});
     at = end;
   }
+  index_segments(segments, n);
   return segments;
 }
 
@@ -389,7 +389,7 @@ void adamw_formula_law(Memory& memory) {
   for (float& x : v) {
     x = std::fabs(x);
   }
-  std::vector<update_segment> const all = {{.begin = 0, .end = n, .group = 0, .reserved = 0}};
+  std::vector<update_segment> const all = {{.begin = 0, .end = n, .group = 0}};
   update_arguments<float, float> arguments;
   arguments.n = n;
   arguments.gradient = memory.upload(gradient);

@@ -108,9 +108,9 @@ std::uint64_t update(std::uint64_t key) {
   zero::step_control const control{.lr = 1e-2, .mean = 0.3, .clip_norm = 1};
   std::vector<zero::step_record> ring(1);
   host_kernels::decide<zero::AdamW>({}, &state, &record, 1, &control, &config, ring.data(), 0);
-  zero::update_segment const segments[] = {
-      {.begin = 3, .end = 1000, .group = 0, .reserved = 0},
-      {.begin = 1001, .end = elements, .group = 1, .reserved = 0}};
+  std::vector<zero::update_segment> segments = {{.begin = 0, .end = 1024, .group = 0},
+                                                {.begin = 1024, .end = elements, .group = 1}};
+  zero::index_segments(segments, elements);
   zero::update_arguments<P, A> arguments;
   arguments.gradient = gradient.data();
   arguments.master = master.data();
@@ -118,7 +118,7 @@ std::uint64_t update(std::uint64_t key) {
   arguments.moments[1] = v.data();
   arguments.parameter = parameter.data();
   arguments.n = elements;
-  arguments.segments = segments;
+  arguments.segments = segments.data();
   arguments.segment_count = 2;
   host_kernels::update<zero::AdamW>({}, arguments, &state);
   return hash_of(master) + 3 * hash_of(m) + 5 * hash_of(v) + 7 * hash_of(parameter) +

@@ -134,7 +134,10 @@ class bare final : public training {
         units_.push_back({elements_, 0, blocks_, nullptr});
       }
       place.push_back(elements_);
-      segments.push_back({elements_, elements_ + p.elements, p.traits.weight_decay ? 0 : 1});
+      if (!segments.empty()) {
+        segments.back().end = elements_;
+      }
+      segments.push_back({elements_, 0, p.traits.weight_decay ? 0 : 1});
       elements_ += (p.elements + 127) / 128 * 128;
       units_.back().elements = elements_ - units_.back().first;
       if (i + 1 == layout.parameters.size() || layout.parameters[i + 1].unit != p.unit) {
@@ -159,6 +162,8 @@ class bare final : public training {
       weights[i]->address = static_cast<bf16*>(parameters_.get()) + place[i];
       gradients[i]->address = u.gradient + (place[i] - u.first);
     }
+    segments.back().end = elements_;
+    zero::index_segments(segments, elements_);
     segments_ = upload(segments.data(), segments.size());
     segment_count_ = static_cast<std::int32_t>(segments.size());
     place_ = place;

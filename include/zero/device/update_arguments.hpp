@@ -11,8 +11,7 @@ namespace zero {
 
 /// What the update of a shard reads and writes; pointers are the device's. Trivially copyable.
 ///
-/// Segments are sorted and do not overlap. Elements of no segment are padding, or frozen: nothing
-/// of theirs is read or written.
+/// The segments cover the n elements and carry the table of `index_segments`.
 /// @tparam P the type of the parameters
 /// @tparam A the type of the accumulated gradients
 template <element P, element A>
@@ -22,7 +21,7 @@ struct update_arguments {
   float* moments[max_moments] = {};  ///< as many as the optimizer has, n elements each
   P* parameter = nullptr;  ///< the master rounded to P; where P is float, the master itself
   std::int64_t n = 0;      ///< elements of the shard
-  update_segment const* segments = nullptr;  ///< sorted
+  update_segment const* segments = nullptr;  ///< in order
   std::int32_t segment_count = 0;            ///< how many
 };
 

@@ -5,6 +5,7 @@
 #include <zero/model/parameter.hpp>
 #include <zero/plan/layout.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,12 +15,16 @@ namespace zero {
 /// Most distinct pairs (learning-rate scale, weight decay or not) of one model.
 inline constexpr int max_update_groups = 16;
 
+/// Segments begin at multiples of so many elements: a parameter starts at a multiple of 256 bytes,
+/// and no element has more than four. A kernel's vector therefore lies in one segment.
+inline constexpr std::int64_t update_segment_alignment = 64;
+
 /// A stretch of a range whose elements are updated with one group's scalars.
 struct update_segment {
-  std::int64_t begin = 0;     ///< elements, inside the range or the shard, as its holder says
-  std::int64_t end = 0;       ///< one past the last
-  std::int32_t group = 0;     ///< index in `update_groups::groups`
-  std::int32_t reserved = 0;  ///< fills the record to a multiple of 8 bytes
+  std::int64_t begin = 0;  ///< elements, inside the range or the shard, as its holder says
+  std::int64_t end = 0;    ///< one past the last
+  std::int32_t group = 0;  ///< index in `update_groups::groups`
+  std::int32_t index = 0;  ///< an entry of the table that `index_segments` writes
 };
 
 /// What the parameters of one group have in common.
@@ -29,9 +34,10 @@ struct update_group {
   friend constexpr bool operator==(update_group const&, update_group const&) = default;
 };
 
-/// The groups of a model, and for each range its segments in order. Neighbours of one group are one
-/// segment, so that a model of many small parameters has few; the padding between them is updated
-/// with them and stays zero, since an optimizer leaves zeros alone (checked at construction).
+/// The groups of a model, and for each range its segments in order: they cover the range without a
+/// gap. Neighbours of one group are one segment, so that a model of many small parameters has few.
+/// Padding is updated with the parameter before it and stays zero, since an optimizer leaves zeros
+/// alone (checked at construction).
 struct update_groups {
   std::vector<update_group> groups;         ///< in the order of their first parameter
   std::vector<update_segment> segments;     ///< sorted by range, then by position
@@ -61,10 +67,11 @@ struct update_groups {
       result.groups.push_back(wanted);
     }
     auto& segments = of_range[static_cast<std::size_t>(place.range)];
-    auto const end = place.offset + parameters[i].elements;
-    if (!segments.empty() && segments.back().group == group) {
-      segments.back().end = end;
-    } else {
+    auto const end = layout.ranges[static_cast<std::size_t>(place.range)].elements;
+    if (segments.empty()) {
+      segments.push_back({0, end, group, 0});
+    } else if (segments.back().group != group) {
+      segments.back().end = place.offset;
       segments.push_back({place.offset, end, group, 0});
     }
   }
@@ -100,7 +107,41 @@ struct update_groups {
   return count;
 }
 
-/// The part of a range's segments that lies in `[begin, end)`, relative to `begin`.
+/// Bits by which a position is shifted right to give its entry in the table of `index_segments`:
+/// the fewest with which `count` entries reach all `n` > 0 elements.
+[[nodiscard]] constexpr int segment_shift(std::int64_t n, std::int32_t count) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>((n - 1) / count)));
+}
+
+/// Writes into the segments of `n` elements a table that leads from a position to its segment in
+/// one step where segments are of similar size: entry i is the first segment that ends behind
+/// position i << `segment_shift`. It needs no memory of its own, since it has one entry a segment.
+/// @throws logic_error unless the segments follow each other from 0 to n, none of them empty, each
+/// beginning at a multiple of `update_segment_alignment`
+constexpr void index_segments(std::vector<update_segment>& segments, std::int64_t n) {
+  std::int64_t at = 0;
+  for (auto const& s : segments) {
+    expects(s.begin == at && s.end > s.begin && s.begin % update_segment_alignment == 0,
+            "zero: update segments must cover their elements in order, without gaps, from "
+            "multiples of 64 on");
+    at = s.end;
+  }
+  expects(at == n, "zero: update segments must cover all elements");
+  if (n == 0) {
+    return;
+  }
+  auto const shift = segment_shift(n, static_cast<std::int32_t>(segments.size()));
+  std::size_t behind = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    auto const position = static_cast<std::int64_t>(i) << shift;
+    while (behind < segments.size() && segments[behind].end <= position) {
+      ++behind;
+    }
+    segments[i].index = static_cast<std::int32_t>(behind);
+  }
+}
+
+/// The part of a range's segments that lies in `[begin, end)`, relative to `begin`, with its table.
 [[nodiscard]] constexpr std::vector<update_segment> clip_segments(update_groups const& groups,
                                                                   std::int32_t range,
                                                                   std::int64_t begin,
@@ -114,6 +155,9 @@ struct update_groups {
     if (s.begin < s.end) {
       result.push_back({s.begin - begin, s.end - begin, s.group, 0});
     }
+  }
+  if (!result.empty()) {  // nothing of a frozen range is updated
+    index_segments(result, end - begin);
   }
   return result;
 }

@@ -87,7 +87,7 @@ TEST_CASE("a step that is skipped touches neither parameters nor moments") {
   float moments[2] = {0.5F, 0.25F};
   float master = 3;
   bf16 parameter = zero::from_float<bf16>(-7);  // not even rounded again
-  zero::update_segment const segment{.begin = 0, .end = 1, .group = 0, .reserved = 0};
+  zero::update_segment const segment{.begin = 0, .end = 1, .group = 0};
   zero::update_arguments<bf16, float> arguments;
   arguments.gradient = &gradient;
   arguments.master = &master;
@@ -106,20 +106,20 @@ TEST_CASE("a step that is skipped touches neither parameters nor moments") {
 
 TEST_CASE("groups differ in learning rate and decay alone") {
   auto const state = zero::laws::decided_state<zero::PlainSgd>(true, 2);
-  std::vector<float> const gradient = {1.0F, 1.0F};
-  std::vector<float> parameter = {0.0F, 0.0F};
-  std::vector<zero::update_segment> const segments = {
-      {.begin = 0, .end = 1, .group = 0, .reserved = 0},
-      {.begin = 1, .end = 2, .group = 1, .reserved = 0}};
+  std::vector<float> const gradient(65, 1.0F);
+  std::vector<float> parameter(65, 0.0F);
+  std::vector<zero::update_segment> segments = {{.begin = 0, .end = 64, .group = 0},
+                                                {.begin = 64, .end = 65, .group = 1}};
+  zero::index_segments(segments, 65);
   zero::update_arguments<float, float> arguments;
   arguments.gradient = gradient.data();
   arguments.parameter = parameter.data();
-  arguments.n = 2;
+  arguments.n = 65;
   arguments.segments = segments.data();
   arguments.segment_count = 2;
   host_kernels::update<zero::PlainSgd>({}, arguments, &state);
-  CHECK(parameter[0] < 0.0F);
-  CHECK(parameter[1] == 2 * parameter[0]);  // lr_scale is 1 and 2
+  CHECK(parameter[63] < 0.0F);
+  CHECK(parameter[64] == 2 * parameter[63]);  // lr_scale is 1 and 2
 }
 
 TEST_CASE("the numbers of a step are copied, not referred to") {

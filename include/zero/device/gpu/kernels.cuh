@@ -201,14 +201,18 @@ struct gpu_kernels {
   static void update(cudaStream_t stream,
                      update_arguments<P, A> const& arguments,
                      step_state<O> const* state) {
+    if (arguments.segment_count == 0) {
+      return;
+    }
     constexpr std::int64_t block = detail::update_threads * detail::update_elements;
     detail::launch_early("zero::update",
                          detail::update_kernel<O, P, A>,
-                         arguments.segment_count == 0 ? 0 : (arguments.n + block - 1) / block,
+                         (arguments.n + block - 1) / block,
                          detail::update_threads,
                          stream,
                          arguments,
                          state,
+                         segment_shift(arguments.n, arguments.segment_count),
                          detail::aligned_for_vectors(arguments.gradient,
                                                      arguments.master,
                                                      arguments.moments[0],

@@ -4,7 +4,6 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/segment_search.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
@@ -100,70 +99,70 @@ class update_lane {
   float moments_[O::moments == 0 ? 1 : O::moments][N];
 };
 
-/// The first segment that ends behind the first element of this thread block, for all its threads.
-[[nodiscard]] __device__ inline std::int32_t first_segment_of_block(update_segment const* segments,
-                                                                    std::int32_t count,
-                                                                    std::int64_t position) {
-  constexpr unsigned warp = 32;
-  __shared__ std::int32_t found;
-  if (threadIdx.x < warp) {
-    std::int32_t const s = first_segment_behind(segments, count, position);
-    if (threadIdx.x == 0) {
-      found = s;
+/// The segment of element `position`, 0 <= `position` < n: the table of `index_segments` narrows
+/// the search to the segments that end in one stretch of elements, of which there are few unless
+/// sizes differ widely.
+template <element P, element A>
+[[nodiscard]] __device__ std::int32_t segment_of(update_arguments<P, A> const& arguments,
+                                                 int shift,
+                                                 std::int64_t position) {
+  update_segment const* const segments = arguments.segments;
+  auto const entry = static_cast<std::int32_t>(position >> shift);
+  std::int32_t low = segments[entry].index;  // the first that may be it
+  std::int32_t high =
+      entry + 1 < arguments.segment_count ? segments[entry + 1].index : arguments.segment_count - 1;
+  while (low < high) {
+    std::int32_t const middle = low + (high - low) / 2;
+    if (segments[middle].end > position) {
+      high = middle;
+    } else {
+      low = middle + 1;
     }
   }
-  __syncthreads();
-  return found;
+  return low;
 }
 
-/// `gpu_kernels::update`: one pass, one thread a vector. A thread whose elements lie in one segment
-/// writes them as a vector; where a segment begins or ends inside, those that a segment has are
-/// written one at a time.
+/// `gpu_kernels::update`: one pass, one thread a vector.
 ///
 /// Loads are issued before the search for the segment, which runs in their shadow.
 template <optimizer O, element P, element A, int N = update_elements>
-__global__ void __launch_bounds__(update_threads)
-    update_kernel(update_arguments<P, A> arguments, step_state<O> const* state, bool aligned) {
+__global__ void __launch_bounds__(update_threads) update_kernel(update_arguments<P, A> arguments,
+                                                                step_state<O> const* state,
+                                                                int shift,
+                                                                bool aligned) {
+  static_assert(update_segment_alignment % N == 0, "a vector lies in one segment");
   wait_for_previous_kernel();
   if (!state->apply) {
     return;
   }
-  std::int64_t const block = static_cast<std::int64_t>(blockIdx.x) * (update_threads * N);
-  std::int64_t const first = block + threadIdx.x * N;
-  std::int64_t const last = first + N < arguments.n ? first + N : arguments.n;
+  std::int64_t const first =
+      (static_cast<std::int64_t>(blockIdx.x) * update_threads + threadIdx.x) * N;
+  if (first >= arguments.n) {
+    return;
+  }
   bool const whole = aligned && first + N <= arguments.n;
+  auto const count = static_cast<int>(first + N <= arguments.n ? N : arguments.n - first);
   update_lane<O, P, A, N> lane;
   if (whole) {
     lane.template read<access_by::vector>(arguments, first, N);
   } else {
-    lane.template read<access_by::element>(arguments, first, last - first);
+    lane.template read<access_by::element>(arguments, first, count);
   }
-
-  update_segment const* const segments = arguments.segments;
-  std::int32_t const count = arguments.segment_count;
-  std::int32_t s = count == 1 ? 0 : first_segment_of_block(segments, count, block);
-  while (s < count && segments[s].end <= first) {
-    ++s;
-  }
-
+  std::int32_t const s = arguments.segment_count == 1 ? 0 : segment_of(arguments, shift, first);
   float const coefficient = state->coefficient;
-  if (whole && s < count && segments[s].begin <= first && last <= segments[s].end) {
+  auto const& scalars = state->groups[arguments.segments[s].group];
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      lane.update(i, coefficient, state->groups[segments[s].group]);
-    }
+  for (int i = 0; i < N; ++i) {
+    lane.update(i, coefficient, scalars);
+  }
+  if (whole) {
     lane.write(arguments, first);
     return;
   }
-  for (; s < count && segments[s].begin < last; ++s) {
-    auto const begin = static_cast<int>(segments[s].begin > first ? segments[s].begin - first : 0);
-    auto const end = static_cast<int>((segments[s].end < last ? segments[s].end : last) - first);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      if (i >= begin && i < end) {
-        lane.update(i, coefficient, state->groups[segments[s].group]);
-        lane.write(arguments, first, i);
-      }
+  for (int i = 0; i < N; ++i) {
+    if (i < count) {
+      lane.write(arguments, first, i);
     }
   }
 }

@@ -65,15 +65,18 @@ template <class O>
   return state;
 }
 
-/// Segments of the given lengths from `first` on, the groups taking turns.
-[[nodiscard]] std::vector<update_segment> segments_of(std::int64_t first,
-                                                      std::vector<std::int64_t> const& lengths,
-                                                      std::int64_t gap) {
+/// Segments of the given numbers of lines, the groups taking turns; the last one ends at n.
+[[nodiscard]] std::vector<update_segment> segments_of(std::vector<std::int64_t> const& lines,
+                                                      std::int64_t n) {
   std::vector<update_segment> segments;
-  for (auto const length : lengths) {
-    segments.push_back({first, first + length, static_cast<std::int32_t>(segments.size() % 3), 0});
-    first += length + gap;
+  std::int64_t first = 0;
+  for (auto const count : lines) {
+    std::int64_t const end = first + count * update_segment_alignment;
+    segments.push_back({first, end, static_cast<std::int32_t>(segments.size() % 3), 0});
+    first = end;
   }
+  segments.back().end = n;
+  index_segments(segments, n);
   return segments;
 }
 
@@ -131,11 +134,11 @@ void compare_all() {
     CAPTURE(n);
     compare<O, P, A>(n, {{0, n, 0, 0}});
   }
-  compare<O, P, A>(5001, {{0, 5001, 1, 0}}, 1);                           // not aligned
-  compare<O, P, A>(5001, {{0, 5001, 1, 0}}, 0, false);                    // skipped
-  compare<O, P, A>(5001, {});                                             // nothing to update
-  compare<O, P, A>(9000, segments_of(0, {1000, 1, 2999, 5000}, 0));       // borders anywhere
-  compare<O, P, A>(9000, segments_of(3, {128, 7, 250, 129, 3000}, 122));  // gaps, untouched
+  compare<O, P, A>(5001, {{0, 5001, 1, 0}}, 1);                              // not aligned
+  compare<O, P, A>(5001, {{0, 5001, 1, 0}}, 0, false);                       // skipped
+  compare<O, P, A>(5001, {});                                                // frozen
+  compare<O, P, A>(9000, segments_of({15, 1, 46, 79}, 9000));                // four, with a tail
+  compare<O, P, A>(9001, segments_of({1, 1, 1, 1, 1, 1, 1, 134}, 9001), 1);  // not aligned
 }
 
 }  // namespace
@@ -164,16 +167,18 @@ TEST_CASE("a million elements, most of them odd") {
   compare<AdamW, bf16, bf16>(1'000'003, {{0, 1'000'003, 0, 0}});
 }
 
-TEST_CASE("ten thousand segments, with and without gaps") {
-  std::vector<std::int64_t> lengths;
-  wild_numbers numbers(52);
-  std::int64_t total = 0;
-  for (int i = 0; i < 10'000; ++i) {
-    lengths.push_back(1 + numbers.below(200));
-    total += lengths.back();
+TEST_CASE("ten thousand segments, of similar sizes and of very different ones") {
+  for (bool const similar : {true, false}) {
+    CAPTURE(similar);
+    wild_numbers numbers(52);
+    std::vector<std::int64_t> lines;
+    std::int64_t total = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      lines.push_back(similar ? 1 + numbers.below(4) : i == 5'000 ? 100'000 : 1);
+      total += lines.back() * update_segment_alignment;
+    }
+    compare<AdamW, bf16, float>(total - 5, segments_of(lines, total - 5));
   }
-  compare<AdamW, bf16, float>(total, segments_of(0, lengths, 0));
-  compare<AdamW, bf16, float>(total + 10'000 * 3, segments_of(0, lengths, 3));
 }
 
 TEST_CASE("moments and weights that are denormal do not flush") {
