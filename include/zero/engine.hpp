@@ -87,6 +87,8 @@ class basic_zero_engine {
       engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
   using core_type = detail::engine_core<typename setup::types>;
   static_assert(detail::check_model_precision<Precision, Model>::value);
+  static constexpr bool has_graphs =
+      requires(typename core_type::device_type& device) { device.begin_capture(); };
 
  public:
   /// The user's container.
@@ -315,17 +317,25 @@ class basic_zero_engine {
   ///         micro-steps; what leaves `issue` passes, and ends the run on every rank
   template <class Issue>
   [[nodiscard]] auto capture(Issue&& issue) {
-    expect_no_micro_step("capture");
-    auto const pending = std::exchange(micro_steps_, 0);
-    std::int64_t inside = 0;
-    auto graph = core_->capture([&] {
-      micro_steps_ = pending == 0 ? 1 : pending;  // a step alone is captured with any count
-      passes_ended_ = 0;
-      issue();
-      inside = passes_ended_;
-    });
-    micro_steps_ = pending;
-    return CapturedStep<decltype(graph)>{std::move(graph), inside, core_->captured_slot()};
+    static_assert(has_graphs,
+                  "zero::ZeroEngine: capture needs a device with graphs, i.e. the policy "
+                  "zero::Cuda; zero::Host has none: make the calls themselves each time, without "
+                  "capture and replay.");
+    if constexpr (has_graphs) {  // else one error is enough
+      expect_no_micro_step("capture");
+      auto const pending = std::exchange(micro_steps_, 0);
+      std::int64_t inside = 0;
+      auto graph = core_->capture([&] {
+        micro_steps_ = pending == 0 ? 1 : pending;  // a step alone is captured with any count
+        passes_ended_ = 0;
+        issue();
+        inside = passes_ended_;
+      });
+      micro_steps_ = pending;
+      return CapturedStep<decltype(graph)>{std::move(graph), inside, core_->captured_slot()};
+    } else {
+      return CapturedStep<int>{};
+    }
   }
 
   /// Runs a captured step once, as `step` would. Collective.
@@ -337,14 +347,24 @@ class basic_zero_engine {
     auto const pending = std::exchange(micro_steps_, 0);
     auto const count = captured.micro_steps > 0 ? captured.micro_steps : pending;
     expects(count > 0, "zero::ZeroEngine: replay of a step alone needs micro-steps before it");
-    core_->replay(captured.graph, captured.result_slot, numbers, count);
+    if constexpr (has_graphs) {  // else capture has said what is wrong
+      core_->replay(captured.graph, captured.result_slot, numbers, count);
+    }
   }
 
   /// Makes a stream of the user's wait for everything that the engine has enqueued so far, e.g.
   /// before collectives of the user's own. Not a host wait. Devices with streams only.
   template <class Stream>
   void join(Stream stream) {
-    core_->join(stream);
+    constexpr bool has_streams =
+        requires(typename core_type::device_type& device) { device.make_wait(stream); };
+    static_assert(has_streams,
+                  "zero::ZeroEngine: join takes a stream of the engine's device, e.g. a "
+                  "cudaStream_t with zero::Cuda; zero::Host has none: call result(), which returns "
+                  "when all that the engine has enqueued is done.");
+    if constexpr (has_streams) {  // else one error is enough
+      core_->join(stream);
+    }
   }
 
   /// Records when each operation and each visit began and ended on its queue, up to `most` of them;

@@ -67,7 +67,15 @@ class lease_base {
   /// that stream now. Not a host wait. Devices with streams only.
   template <class Stream>
   void used_on(Stream stream) {
-    core().used_on(stream);
+    constexpr bool has_streams =
+        requires(typename Core::device_type& device) { device.include(stream); };
+    static_assert(has_streams,
+                  "zero: used_on takes a stream of the engine's device, e.g. a cudaStream_t with "
+                  "zero::Cuda; zero::Host has none: leave the call out, and have other threads "
+                  "done with the unit before the lease closes.");
+    if constexpr (has_streams) {  // else one error is enough
+      core().used_on(stream);
+    }
   }
 
   /// Closes the unit now. The addresses end here.
