@@ -17,8 +17,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace {
 
@@ -35,9 +37,10 @@ stack const layers = zero::test::stack::make<zero::bf16>(1000);
 TEST_CASE("ranks that are not built alike are told which differs and in what") {
   using type = engine<zero::Stage<3>>;
   using options = type::options;
-  char const* const schedule = "the settings of the schedule";
-  char const* const parameters = "the parameters (count, sizes, types or traits)";
-  char const* const step = "the optimizer or the options of the step (clipping, mean, loss scale)";
+  char const* const schedule = "the settings of the schedule of rank 2 differ";
+  char const* const parameters = "the parameters (count, sizes, types or traits) of rank 2 differ";
+  char const* const step =
+      "the optimizer or the options of the step (clipping, mean, loss scale) of rank 2 differ";
   zero::laws::disagreement_law<platform, type>(
       layers,
       {
@@ -63,10 +66,32 @@ TEST_CASE("ranks that are not built alike are told which differs and in what") {
       });
 }
 
+TEST_CASE("parameters of other names or shapes are named, wherever they stand") {
+  using type = engine<zero::Stage<2>>;
+  zero::laws::other_type_law<
+      platform,
+      type,
+      zero::laws::engine_on<platform, zero::laws::renamed_stack, zero::Stage<2>>>(
+      layers,
+      zero::laws::rename(layers),
+      "parameter 1 is 'layers.0.bias' [100] on rank 0 and 'layers.0.offset' [100] on rank 2");
+  using options = type::options;
+  for (std::size_t layer = 0; layer < layers.layers.size(); ++layer) {
+    auto const number = std::to_string(layer);
+    zero::laws::disagreement_law<platform, type>(
+        layers,
+        {{[layer](stack& m, options&) {
+            m.layers[layer].weight = zero::Tensor<zero::bf16>(zero::shape{10, 100});
+          },
+          "parameter " + std::to_string(2 * layer) + " is 'layers." + number +
+              ".weight' [1000] on rank 0 and 'layers." + number + ".weight' [10, 100] on rank 2"}});
+  }
+}
+
 TEST_CASE("ranks with other engine types are told so") {
   auto const halves = zero::test::stack::make<zero::fp16>(1000);
   using type = engine<zero::Stage<2>>;
-  char const* const policies = "the policies";
+  char const* const policies = "the policies of rank 2 differ";
   zero::laws::other_type_law<platform, type, engine<zero::Stage<1>>>(layers, layers, policies);
   zero::laws::
       other_type_law<platform, type, engine<zero::Stage<2>, zero::Accumulate<zero::Native>>>(
@@ -78,15 +103,18 @@ TEST_CASE("ranks with other engine types are told so") {
   zero::laws::other_type_law<platform,
                              engine<zero::Stage<2>, zero::Sgd>,
                              engine<zero::Stage<2>, zero::Lion>>(
-      layers, layers, "the optimizer or the options of the step (clipping, mean, loss scale)");
+      layers,
+      layers,
+      "the optimizer or the options of the step (clipping, mean, loss scale) of rank 2 differ");
   zero::laws::other_type_law<platform, zero::laws::engine_on<platform, stack>, half_engine>(
-      layers, halves, "the parameters (count, sizes, types or traits)");
+      layers, halves, "the parameters (count, sizes, types or traits) of rank 2 differ");
 }
 
 TEST_CASE("the loss scale belongs to what ranks must agree on") {
   auto const halves = zero::test::stack::make<zero::fp16>(1000);
   using options = half_engine::options;
-  char const* const step = "the optimizer or the options of the step (clipping, mean, loss scale)";
+  char const* const step =
+      "the optimizer or the options of the step (clipping, mean, loss scale) of rank 2 differ";
   zero::laws::disagreement_law<platform, half_engine>(
       halves,
       {
@@ -107,7 +135,7 @@ TEST_CASE("the program belongs to what ranks must agree on") {
   two.first = zero::Tensor<zero::bf16>(zero::shape{300});
   two.second = zero::Tensor<zero::bf16>(zero::shape{300});
   zero::laws::disagreement_law<platform, type>(
-      two, {{[](model& m, type::options&) { m.swapped = true; }, "the program"}});
+      two, {{[](model& m, type::options&) { m.swapped = true; }, "the program of rank 2 differ"}});
 }
 
 TEST_CASE("settings that make no sense are refused") {

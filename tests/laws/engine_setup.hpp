@@ -65,9 +65,27 @@ void disagreement_law(typename Engine::model_type const& model,
       CAPTURE(error);
       CAPTURE(one.part);
       CHECK(contains(error, "the ranks disagree"));
-      CHECK(contains(error, one.part + " of rank 2 differ"));
+      CHECK(contains(error, one.part));
+      CHECK(contains(error, "rank 2"));
     }
   }
+}
+
+/// The plain stack of layers under another name of one parameter.
+struct renamed_layer {
+  BOOST_HANA_DEFINE_STRUCT(renamed_layer, (Tensor<bf16>, weight), (Tensor<bf16>, offset));
+};
+
+struct renamed_stack {
+  BOOST_HANA_DEFINE_STRUCT(renamed_stack, (std::vector<renamed_layer>, layers));
+};
+
+[[nodiscard]] inline renamed_stack rename(test::stack::model<bf16> const& model) {
+  renamed_stack renamed;
+  for (auto const& l : model.layers) {
+    renamed.layers.push_back({l.weight, l.bias});
+  }
+  return renamed;
 }
 
 /// Ranks with different engine types.
@@ -85,7 +103,8 @@ void other_type_law(typename Engine::model_type const& model,
   for (auto const& error : errors) {
     CAPTURE(error);
     CAPTURE(part);
-    CHECK(contains(error, part + " of rank 2 differ"));
+    CHECK(contains(error, part));
+    CHECK(contains(error, "rank 2"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace zero {
@@ -14,18 +15,23 @@ namespace zero {
 /// Digest of a plan in named parts, compared between ranks at construction so that a disagreement
 /// can name the first part that differs. FNV-1a over the values, 64 bits a part.
 struct plan_digest {
-  std::array<std::uint64_t, 8> parts{};  ///< see `digest_part_name`
+  std::array<std::uint64_t, 9> parts{};  ///< see `digest_part_name`
 
   friend constexpr bool operator==(plan_digest const&, plan_digest const&) = default;
 };
 
+/// The parts that the engine adds, since no plan knows of them.
+inline constexpr std::size_t digest_part_of_names = 4;
+inline constexpr std::size_t digest_part_of_step = 8;  ///< the optimizer, the options of the step
+
 /// What each part of a digest covers, in words for messages.
 [[nodiscard]] constexpr char const* digest_part_name(std::size_t part) {
-  constexpr std::array<char const*, 8> names{
+  constexpr std::array<char const*, 9> names{
       "the policies",
       "the number of ranks",
       "the settings of the schedule",
       "the parameters (count, sizes, types or traits)",
+      "the names or shapes of the parameters",
       "the program",
       "the sizes of the pools",
       "the schedule",
@@ -43,6 +49,13 @@ class fnv1a {
     for (int i = 0; i < 8; ++i) {
       hash_ = (hash_ ^ (v & 0xffU)) * 1099511628211U;
       v >>= 8U;
+    }
+  }
+
+  constexpr void add(std::string_view text) {
+    add(static_cast<std::int64_t>(text.size()));
+    for (char const c : text) {
+      hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211U;
     }
   }
 
@@ -80,8 +93,8 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
 
 }  // namespace detail
 
-/// Digest of a plan. The last part is left for what the engine adds (the optimizer and the options
-/// of the step).
+/// Digest of a plan. The parts of the names and of the step are left for the engine. Linear in the
+/// operations.
 [[nodiscard]] constexpr plan_digest digest_of(execution_plan const& plan) {
   plan_digest d;
   auto const& c = plan.config;
@@ -113,16 +126,16 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
       h.add(p.unit);
     }
   });
-  part(4, [&](detail::fnv1a& h) {
+  part(5, [&](detail::fnv1a& h) {
     detail::add_tokens(h, plan.program.forward);
     detail::add_tokens(h, plan.program.backward);
   });
-  part(5, [&](detail::fnv1a& h) {
+  part(6, [&](detail::fnv1a& h) {
     for (auto const b : plan.pools.bytes) {
       h.add(b);
     }
   });
-  part(6, [&](detail::fnv1a& h) {
+  part(7, [&](detail::fnv1a& h) {
     for (auto const& s : plan.passes) {
       detail::add_segment(h, s);
     }

@@ -5,9 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace {
 
@@ -37,6 +40,27 @@ zero::test::random_case plain() {
   c.config.world = 3;
   c.config.stage = 2;
   return c;
+}
+
+TEST_CASE("each part has a name, and two are left for the engine") {
+  auto const digest = zero::digest_of(plain().plan());
+  for (std::size_t part = 0; part < digest.parts.size(); ++part) {
+    CHECK(std::string(zero::digest_part_name(part)).size() > 5);
+    bool const of_engine = part == zero::digest_part_of_names || part == zero::digest_part_of_step;
+    CHECK((digest.parts[part] == 0) == of_engine);
+  }
+}
+
+TEST_CASE("texts are hashed with their borders") {
+  auto const hash = [](auto... texts) {
+    zero::detail::fnv1a h;
+    (h.add(std::string_view(texts)), ...);
+    return h.value();
+  };
+  CHECK(hash("blocks.0", "qkv") == hash("blocks.0", "qkv"));
+  CHECK(hash("blocks.0", "qkv") != hash("blocks.0q", "kv"));
+  CHECK(hash("blocks.0", "qkv") != hash("qkv", "blocks.0"));
+  CHECK(hash("") != hash());
 }
 
 TEST_CASE("equal plans have equal digests") {
