@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/plan/plan.hpp>
 
 #include <algorithm>
@@ -13,8 +14,39 @@
 
 namespace zero::detail {
 
+/// A part of something larger: where it starts and how long it is.
+struct extent {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+
+/// Holds parts against each other: they begin at 0 and follow one another, each at the first
+/// multiple of `granule` behind the one before. So none overlaps another, lies outside or askew.
+/// Parts of no size do not count. Sorts them.
+/// @param what  that they are parts of, for the message
+/// @return where the last one ends
+/// @throws logic_error for a part that lies elsewhere
+[[nodiscard]] inline std::int64_t end_of_parts(std::vector<extent>& parts,
+                                               std::int64_t granule,
+                                               std::string const& what) {
+  std::erase_if(parts, [](extent const& e) { return e.size == 0; });
+  std::ranges::sort(parts, {}, &extent::begin);
+  std::int64_t end = 0;
+  for (auto const& part : parts) {
+    auto const wanted = round_up(end, granule);
+    if (part.begin != wanted) {
+      throw logic_error("zero: the plan puts a part of " + what + " at " +
+                        std::to_string(part.begin) + ", but what lies before it ends at " +
+                        std::to_string(end) + "; report this as a defect of zero.");
+    }
+    end = part.begin + part.size;
+  }
+  return end;
+}
+
 /// The pools of one rank: one allocation each, sized from where the last thing in it ends, and held
-/// against the plan. Answers where everything lies; knows nothing of when.
+/// against the plan. Before that, everything that lies in a pool is held against its neighbours.
+/// Answers where everything lies; knows nothing of when.
 template <class Device>
 class pool_memory {
  public:
@@ -134,27 +166,50 @@ class pool_memory {
   [[nodiscard]] std::int64_t shard_begin(unit_range const& r) const { return rank_ * r.shard; }
 
  private:
-  /// Bytes of each pool from its contents, apart from the plan's own sums.
+  /// Bytes of each pool from where its contents lie, apart from the plan's own sums.
   void measure() {
-    auto at = [&](pool p) -> std::int64_t& { return bytes_[static_cast<std::size_t>(p)]; };
-    auto grow = [&](pool p, std::int64_t end) { at(p) = std::max(at(p), end); };
+    measure_ranges();
+    measure_slots();
+    bytes_[static_cast<std::size_t>(pool::control)] = control_layout_of(*plan_).bytes;
+    check_units();
+    check_places();
+  }
+
+  void set_bytes(pool p, std::vector<extent>& parts) {
+    bytes_[static_cast<std::size_t>(p)] =
+        end_of_parts(parts, parameter_alignment_bytes, std::string("pool '") + name(p) + "'");
+  }
+
+  void measure_ranges() {
+    std::vector<extent> parameters;
+    std::vector<extent> gradients;
+    std::vector<extent> states;
+    std::vector<extent> blocks;
     for (auto const& r : plan_->layout.ranges) {
       auto const& unit = unit_of(r);
-      grow(
-          pool::parameters,
-          r.parameter_offset + (unit.parameters_sharded ? r.shard : r.elements) * bytes_of(r.type));
+      auto const held = [&](bool sharded) { return sharded ? r.shard : r.elements; };
+      parameters.push_back({r.parameter_offset, held(unit.parameters_sharded) * bytes_of(r.type)});
       if (!r.frozen) {
-        grow(pool::gradients,
-             r.accumulator_offset + (unit.gradients_sharded ? r.shard : r.elements) *
-                                        accumulator_bytes(plan_->config, r.type));
-        grow(pool::optimizer,
-             r.state_offset + owned_elements(r) * state_bytes(plan_->config, r.type));
+        gradients.push_back(
+            {r.accumulator_offset,
+             held(unit.gradients_sharded) * accumulator_bytes(plan_->config, r.type)});
+        states.push_back({r.state_offset, owned_elements(r) * state_bytes(plan_->config, r.type)});
+        blocks.push_back({r.first_block, norm_blocks(r.shard)});
       }
     }
-    // A slot is as large as the largest unit that any operation of any pass puts into it.
+    set_bytes(pool::parameters, parameters);
+    set_bytes(pool::gradients, gradients);
+    set_bytes(pool::optimizer, states);
+    agree(end_of_parts(blocks, 1, "the norm's blocks"),
+          plan_->layout.norm_blocks,
+          "the norm's blocks");
+  }
+
+  /// A slot is as large as the largest unit that any operation of any pass puts into it.
+  void measure_slots() {
     auto const& pools = plan_->pools;
-    std::vector<std::int64_t> parameter_slots(pools.parameter_slots.size(), 0);
-    std::vector<std::int64_t> gradient_slots(pools.gradient_slots.size(), 0);
+    auto parameters = at_offsets(pools.parameter_slot_offsets);
+    auto gradients = at_offsets(pools.gradient_slot_offsets);
     std::int64_t piece = 0;
     for (auto const& pass : plan_->passes) {
       for (auto const& op : pass.operations) {
@@ -163,12 +218,12 @@ class pool_memory {
         }
         auto const& unit = plan_->layout.units[static_cast<std::size_t>(op.unit)];
         if (op.parameter_slot >= 0) {
-          auto& slot = parameter_slots[static_cast<std::size_t>(op.parameter_slot)];
-          slot = std::max(slot, unit.parameter_slot_bytes);
+          auto& size = parameters[static_cast<std::size_t>(op.parameter_slot)].size;
+          size = std::max(size, unit.parameter_slot_bytes);
         }
         if (op.gradient_slot >= 0) {
-          auto& slot = gradient_slots[static_cast<std::size_t>(op.gradient_slot)];
-          slot = std::max(slot, unit.gradient_slot_bytes);
+          auto& size = gradients[static_cast<std::size_t>(op.gradient_slot)].size;
+          size = std::max(size, unit.gradient_slot_bytes);
         }
         if (op.kind == operation_kind::exchange) {
           auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
@@ -178,14 +233,65 @@ class pool_memory {
         }
       }
     }
-    for (auto const b : parameter_slots) {
-      at(pool::parameter_slots) += b;
+    std::vector<extent> received{{0, piece}, {pools.receive_bytes, piece}};
+    set_bytes(pool::parameter_slots, parameters);
+    set_bytes(pool::gradient_slots, gradients);
+    set_bytes(pool::receive, received);
+  }
+
+  [[nodiscard]] static std::vector<extent> at_offsets(std::vector<std::int64_t> const& offsets) {
+    std::vector<extent> parts;
+    for (auto const offset : offsets) {
+      parts.push_back({offset, 0});
     }
-    for (auto const b : gradient_slots) {
-      at(pool::gradient_slots) += b;
+    return parts;
+  }
+
+  /// The ranges of a unit fill its slots.
+  void check_units() const {
+    for (auto const& unit : plan_->layout.units) {
+      std::vector<extent> parameters;
+      std::vector<extent> gradients;
+      for (auto i = unit.first_range; i < unit.first_range + unit.ranges; ++i) {
+        auto const& r = plan_->layout.ranges[static_cast<std::size_t>(i)];
+        auto const bytes = r.elements * bytes_of(r.type);
+        parameters.push_back({r.parameter_slot_offset, bytes});
+        gradients.push_back({r.gradient_slot_offset, r.frozen ? 0 : bytes});
+      }
+      agree(end_of_parts(parameters, parameter_alignment_bytes, "a unit's parameter slot"),
+            unit.parameter_slot_bytes,
+            "a unit's parameter slot");
+      agree(end_of_parts(gradients, parameter_alignment_bytes, "a unit's gradient slot"),
+            unit.gradient_slot_bytes,
+            "a unit's gradient slot");
     }
-    at(pool::receive) = 2 * piece;
-    at(pool::control) = control_layout_of(*plan_).bytes;
+  }
+
+  /// The parameters of a range lie one behind the other, inside of it.
+  void check_places() const {
+    std::vector<std::vector<extent>> parts(plan_->layout.ranges.size());
+    for (std::size_t i = 0; i < plan_->layout.places.size(); ++i) {
+      auto const& place = plan_->layout.places[i];
+      if (place.range >= 0) {
+        auto const width = bytes_of(plan_->parameters[i].type);
+        parts[static_cast<std::size_t>(place.range)].push_back(
+            {place.offset * width, plan_->parameters[i].elements * width});
+      }
+    }
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      auto const& range = plan_->layout.ranges[r];
+      auto const room = range.elements * bytes_of(range.type);
+      auto const end = end_of_parts(parts[r], parameter_alignment_bytes, "a range");
+      agree(std::max(end, room), room, "a range");
+    }
+  }
+
+  static void agree(std::int64_t end, std::int64_t planned, char const* what) {
+    if (end != planned) {
+      throw logic_error(std::string("zero: the plan ends ") + what + " at " +
+                        std::to_string(planned) + ", but its contents end at " +
+                        std::to_string(end) + "; report this as a defect of zero.");
+    }
   }
 
   /// The plan in a sentence, for whoever has too little memory.

@@ -87,6 +87,88 @@ TEST_CASE("a plan that is wrong by one granule, either way, is caught in every p
   }
 }
 
+TEST_CASE("an offset that is wrong by one granule, either way, is caught wherever it is") {
+  std::mt19937 random(85);
+  std::map<std::string, int> caught;
+  for (int round = 0; round < 60; ++round) {
+    auto const plan = zero::test::draw_case(random).plan();
+    auto const refused = [&](char const* what, auto&& change) {
+      for (std::int64_t const sign : {-1, 1}) {
+        auto wrong = plan;
+        change(wrong, sign);
+        ledger device;
+        CAPTURE(what);
+        CHECK_THROWS_AS(pool_memory(device, wrong, 0), zero::logic_error);
+        CHECK(device.taken.empty());
+        ++caught[what];
+      }
+    };
+    for (std::size_t r = 0; r < plan.layout.ranges.size(); ++r) {
+      auto const move = [&](char const* what, auto zero::unit_range::* offset, std::int64_t by) {
+        refused(what, [&](auto& p, std::int64_t sign) { p.layout.ranges[r].*offset += sign * by; });
+      };
+      move("parameters", &zero::unit_range::parameter_offset, 256);
+      move("parameters in a slot", &zero::unit_range::parameter_slot_offset, 256);
+      if (!plan.layout.ranges[r].frozen) {
+        move("accumulators", &zero::unit_range::accumulator_offset, 256);
+        move("gradients in a slot", &zero::unit_range::gradient_slot_offset, 256);
+        move("norm blocks", &zero::unit_range::first_block, 1);
+        auto const type = plan.layout.ranges[r].type;
+        if (zero::state_bytes(plan.config, type) > 0) {
+          move("state", &zero::unit_range::state_offset, 256);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+      if (plan.layout.places[i].range >= 0) {
+        refused("place", [&](auto& p, std::int64_t sign) {
+          p.layout.places[i].offset += sign * 256 / zero::bytes_of(p.parameters[i].type);
+        });
+      }
+    }
+    for (std::size_t slot = 0; slot < plan.pools.parameter_slot_offsets.size(); ++slot) {
+      refused("parameter slot", [&](auto& p, std::int64_t sign) {
+        p.pools.parameter_slot_offsets[slot] += sign * 256;
+      });
+    }
+    for (std::size_t slot = 0; slot < plan.pools.gradient_slot_offsets.size(); ++slot) {
+      refused("gradient slot", [&](auto& p, std::int64_t sign) {
+        p.pools.gradient_slot_offsets[slot] += sign * 256;
+      });
+    }
+    if (plan.pools.receive_bytes > 0) {
+      refused("receive", [](auto& p, std::int64_t sign) { p.pools.receive_bytes += sign * 256; });
+    }
+    for (std::size_t u = 0; u < plan.layout.units.size(); ++u) {
+      refused("unit", [&](auto& p, std::int64_t sign) {
+        p.layout.units[u].parameter_slot_bytes += sign * 256;
+      });
+    }
+  }
+  CHECK(caught.size() == 11);  // each of them was there to be caught
+}
+
+TEST_CASE("parts follow one another, or are named") {
+  using zero::detail::end_of_parts;
+  using parts = std::vector<zero::detail::extent>;
+  auto const end = [](parts list, std::int64_t granule) {
+    return end_of_parts(list, granule, "a pool");
+  };
+  CHECK(end({}, 256) == 0);
+  CHECK(end({{7, 0}}, 256) == 0);  // of no size
+  CHECK(end({{256, 3}, {0, 256}}, 256) == 259);
+  CHECK(end({{0, 5}, {256, 5}, {512, 512}}, 256) == 1024);
+  CHECK(end({{0, 5}, {5, 6}}, 1) == 11);
+  for (parts const& wrong : {parts{{256, 256}},
+                             parts{{-256, 512}},
+                             parts{{0, 256}, {0, 256}},
+                             parts{{0, 512}, {256, 256}},
+                             parts{{0, 256}, {512, 256}},
+                             parts{{0, 5}, {5, 5}}}) {
+    CHECK_THROWS_AS(static_cast<void>(end(wrong, 256)), zero::logic_error);
+  }
+}
+
 TEST_CASE("out of memory names the pool and the plan, and keeps nothing") {
   std::mt19937 random(83);
   auto const plan = zero::test::draw_case(random).plan();
