@@ -10,8 +10,8 @@ namespace zero {
 
 /// How device memory is made known to NCCL by `nccl_communicator::register_memory`.
 enum class nccl_registration : std::uint8_t {
-  none,       ///< the plain path: any memory, nothing is registered
-  buffer,     ///< `ncclCommRegister` (NCCL 2.19 and newer)
+  none,    ///< the plain path: any memory, nothing is registered
+  buffer,  ///< `ncclCommRegister` (NCCL 2.29.2 and newer; older ones hang, NVIDIA/nccl issue 1859)
   symmetric,  ///< symmetric windows (NCCL 2.27 and newer); memory of `nccl_allocator`, same sizes
               ///< on all ranks
 };
@@ -68,16 +68,18 @@ namespace detail {
 
 /// What the headers declare *and* the loaded library has.
 struct nccl_features {
-  bool memory = false;      // ncclMemAlloc, ncclCommRegister
-  bool windows = false;     // ncclCommWindowRegister
-  bool cta_policy = false;  // ncclConfig_t::CTAPolicy
-  bool revoke = false;      // ncclCommRevoke
+  bool memory = false;        // ncclMemAlloc
+  bool registration = false;  // ncclCommRegister, such that gathers may follow exchanges
+  bool windows = false;       // ncclCommWindowRegister
+  bool cta_policy = false;    // ncclConfig_t::CTAPolicy
+  bool revoke = false;        // ncclCommRevoke
 
   [[nodiscard]] static nccl_features of_library() noexcept {
     [[maybe_unused]] int const loaded = nccl_library_version();
     nccl_features result;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 1)
     result.memory = loaded >= NCCL_VERSION(2, 19, 1);
+    result.registration = loaded >= NCCL_VERSION(2, 29, 2);
 #endif
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
     result.windows = loaded >= NCCL_VERSION(2, 27, 3);

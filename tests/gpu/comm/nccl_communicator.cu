@@ -221,7 +221,7 @@ TEST_CASE("worker: registered memory" * doctest::skip(!is_worker())) {
   for (auto const kind : {zero::nccl_registration::none,
                           zero::nccl_registration::buffer,
                           zero::nccl_registration::symmetric}) {
-    if ((kind == zero::nccl_registration::buffer && !features.memory) ||
+    if ((kind == zero::nccl_registration::buffer && !features.registration) ||
         (kind == zero::nccl_registration::symmetric && !features.windows)) {
       CHECK_THROWS_AS(static_cast<void>(make_rank({.registration = kind})), zero::logic_error);
       continue;
