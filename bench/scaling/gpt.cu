@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPT trained by zero's engine over NCCL, one process a GPU: time of a step and memory of a rank
-// for each stage. `bench/scaling/gpt` runs it for several numbers of GPUs and against PyTorch.
+// A GPT trained by zero's engine over NCCL, one process a GPU: time of a step, what communication
+// adds to it, and memory of a rank, for each stage. `bench/scaling/gpt` runs it and holds it
+// against PyTorch and the bars.
 //
 // Every rank is a process; all of them run this program:
-//   tests/gpu/run_processes --gpu-each 2 gpt [--stages 0123] [--turns 3] [--steps-per-turn 4]
+//   tests/gpu/run_processes --gpu-each 2 gpt [--stages 0123] [--turns 5] [--steps-per-turn 4]
 //                                            [--json FILE] [OPTION of train_gpt...]
 // The sizes are GPT-2's of 1.5e9 parameters and 8 windows of 1024 tokens a GPU, unless options of
 // the example say otherwise. A stage whose states do not fit the device is left out, and the table
-// says so.
+// says so. The rows so far are in the file whenever the program ends.
+//
+// Each stage is measured twice. Alone: every GPU trains for itself, all at the same time; the row
+// of one rank, whose time is the slowest GPU's. Together: the row of N ranks. Both within seconds,
+// on the same GPUs at the same load.
+//
+// `exposed` is the part of a step of N ranks that its communication adds: 1 - quiet / whole, where
+// a quiet step is the same engine's with the same plan, kernels and update of 1/N, but without
+// its large collectives (the 8 bytes a rank by which a step is agreed upon still travel, and keep
+// the ranks together). Turns of whole and of quiet steps alternate; the median of the turns' ratios
+// is taken. The time on one GPU would be no measure: from stage 1 on a rank updates 1/N of the
+// parameters, which hides as much as it saves.
 #include "bench/support/synthetic.cuh"
 #include "examples/train_gpt/corpus.hpp"
 #include "examples/train_gpt/gpu/network.hpp"
@@ -19,6 +31,7 @@
 #include "examples/train_gpt/tuning.hpp"
 
 #include <zero/comm/nccl.hpp>
+#include <zero/cuda.cuh>
 
 #include <algorithm>
 #include <chrono>
@@ -32,6 +45,66 @@
 #include <utility>
 #include <vector>
 
+namespace scaling {
+
+/// NCCL's communicator, whose large collectives can be left out. What they would have brought is
+/// then what lies at the place where it should arrive: weights and gradients of an earlier step or
+/// of another layer, so that kernels meet ordinary numbers.
+class quietable_communicator : public zero::nccl_communicator {
+ public:
+  /// @param quiet  read at every call
+  quietable_communicator(zero::nccl_communicator whole, bool const& quiet)
+      : nccl_communicator(std::move(whole)),
+        quiet_(&quiet) {}
+
+  void all_gather(cudaStream_t stream,
+                  zero::collective_tag const& tag,
+                  void const* send,
+                  void* receive,
+                  std::int64_t bytes) {
+    if (travels(bytes)) {
+      nccl_communicator::all_gather(stream, tag, send, receive, bytes);
+    }
+  }
+
+  void all_to_all(cudaStream_t stream,
+                  zero::collective_tag const& tag,
+                  void const* send,
+                  std::int64_t stride,
+                  void* receive,
+                  std::int64_t bytes) {
+    if (travels(bytes)) {
+      nccl_communicator::all_to_all(stream, tag, send, stride, receive, bytes);
+    }
+  }
+
+  void reduce_scatter(cudaStream_t stream,
+                      zero::collective_tag const& tag,
+                      void* buffer,
+                      std::int64_t elements,
+                      zero::dtype type,
+                      double prescale) {
+    if (travels(elements * zero::bytes_of(type))) {
+      nccl_communicator::reduce_scatter(stream, tag, buffer, elements, type, prescale);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool travels(std::int64_t bytes) const { return !*quiet_ || bytes <= 256; }
+
+  bool const* quiet_;
+};
+
+static_assert(zero::communicator<quietable_communicator>);
+
+struct Quietable {
+  using policy_category = zero::communicator_category;
+  template <class Device>
+  using communicator = quietable_communicator;
+};
+
+}  // namespace scaling
+
 namespace {
 
 using model = train_gpt::Gpt<zero::bf16>;
@@ -40,7 +113,7 @@ namespace gpu = train_gpt::gpu;
 
 struct settings {
   std::string stages = "0123";
-  int turns = 3;
+  int turns = 5;
   int steps = 4;
   std::string json;
   train_gpt::options chosen;
@@ -57,7 +130,7 @@ struct settings {
   };
   settings result;
   result.stages = take("--stages", result.stages);
-  result.turns = std::stoi(take("--turns", "3"));
+  result.turns = std::stoi(take("--turns", "5"));
   result.steps = std::stoi(take("--steps-per-turn", "4"));
   result.json = take("--json", "");
   std::vector<std::string> all = {"--device", "gpu", "--layers",  "48",   "--channels",   "1600",
@@ -69,15 +142,25 @@ struct settings {
   return result;
 }
 
+/// Of one stage on so many ranks. Times are of the slowest rank.
 struct figures {
-  std::vector<double> ms;  ///< a step, one a turn, of the slowest rank
-  double loss = 0;
+  std::vector<double> ms;       ///< a step, one a turn
+  std::vector<double> quiet;    ///< a quiet step, one a turn; empty for one rank
+  std::vector<double> exposed;  ///< 1 - quiet / ms, one a turn
+  double fastest_ms = 0;        ///< of the fastest rank, the median of the turns
+  int skipped = 0;              ///< turns whose last step was skipped, which makes it shorter
+  double loss = 0;              ///< after the first steps, before any quiet one
   std::int64_t parameters = 0;
   std::int64_t formula_bytes = 0;
   std::int64_t planned_bytes = 0;
-  std::int64_t driver_bytes = 0;  ///< taken by the engine, the activations and the text not
-  std::int64_t activation_bytes = 0;
+  std::int64_t built_bytes = 0;   ///< of the driver, taken by the engine's construction
+  std::int64_t driver_bytes = 0;  ///< the same, and what its steps have taken
 };
+
+[[nodiscard]] double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 [[nodiscard]] std::int64_t free_bytes() {
   std::size_t free = 0;
@@ -106,135 +189,246 @@ void initial_values(zero::parameter_view const& parameter,
   }
 }
 
+/// What all stages share: one network and its activations, the text, the ranks.
+struct bench_state {
+  explicit bench_state(settings const& given)
+      : with(given),
+        world(zero::Nccl::from_environment()),
+        guard(world.device()),
+        stream(zero::gpu::stream_priority::normal),
+        text(train_gpt::corpus::read(with.chosen.data, with.chosen.shape.context)),
+        net(with.chosen.shape,
+            with.chosen.batch,
+            stream.get(),
+            {.deterministic = with.chosen.deterministic}),
+        windows(text, with.chosen.batch, with.chosen.shape.context, stream.get()),
+        loss(sizeof(double), "loss"),
+        times(world.size() * std::int64_t{sizeof(double)}, "times") {}
+
+  /// All ranks' values, in rank order. A barrier.
+  [[nodiscard]] std::vector<double> gather(double mine) {
+    auto* const all = static_cast<double*>(times.get());
+    std::vector<double> values(static_cast<std::size_t>(world.size()));
+    zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    zero::check_cuda(cudaMemcpy(all + world.rank(), &mine, sizeof mine, cudaMemcpyHostToDevice),
+                     "cudaMemcpy");
+    world.all_gather(stream.get(),
+                     {.operation_name = "times"},
+                     all + world.rank(),
+                     all,
+                     std::int64_t{sizeof mine});
+    zero::check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+    zero::check_cuda(
+        cudaMemcpy(values.data(), all, values.size() * sizeof mine, cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
+    world.check();
+    return values;
+  }
+
+  settings with;
+  zero::nccl_communicator world;
+  zero::gpu::device_guard guard;
+  zero::gpu::stream stream;
+  train_gpt::corpus text;
+  network net;
+  gpu::windows windows;
+  zero::gpu::memory loss;
+  zero::gpu::memory times;
+};
+
+/// This process as a world of its own.
+[[nodiscard]] zero::nccl_communicator alone(bench_state& here) {
+  ncclUniqueId id{};
+  zero::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  return zero::Nccl::from_id(id, 0, 1, {.device = here.world.device()});
+}
+
 template <class Stage>
-[[nodiscard]] figures train(settings const& with,
-                            train_gpt::corpus const& text,
-                            zero::nccl_communicator& world) {
+[[nodiscard]] figures train(bench_state& here,
+                            zero::nccl_communicator ranks,
+                            train_gpt::gpt_shape const& shape,
+                            int turns) {
   using Engine =
-      zero::ZeroEngine<model, Stage, zero::Precision<zero::BF16>, zero::Nccl, zero::Cuda>;
-  auto const& chosen = with.chosen;
+      zero::ZeroEngine<model, Stage, zero::Precision<zero::BF16>, scaling::Quietable, zero::Cuda>;
+  auto const& chosen = here.with.chosen;
   figures out;
-  zero::gpu::stream const stream(zero::gpu::stream_priority::normal);
+  cudaStream_t const stream = here.stream.get();
   train_gpt::schedule const schedule(chosen);
-  network net(chosen.shape, chosen.batch, stream.get());
-  gpu::windows windows(text, chosen.batch, chosen.shape.context, stream.get());
-  zero::gpu::memory const loss(sizeof(double), "loss");
-  auto communicator = world.duplicate();
+  int const size = ranks.size();
+  int const rank = here.world.rank();  // of the text too, where every GPU trains for itself
+  bool quiet = false;
+  static_cast<void>(here.gather(0));
   std::int64_t const before = free_bytes();
 
   typename Engine::options options;
   options.clip_norm = chosen.clip;
   train_gpt::tune(options.optimizer);
-  Engine engine(model(chosen.shape),
-                std::move(communicator),
+  Engine engine(model(shape),
+                scaling::quietable_communicator(std::move(ranks), quiet),
                 options,
-                zero::cuda_options{.compute_stream = stream.get()});
+                zero::cuda_options{.compute_stream = stream});
+  out.built_bytes = before - free_bytes();
   engine.initialize(initial_values);
 
   std::int64_t step = 0;
   auto const train_step = [&] {
     for ([[maybe_unused]] auto const micro : engine.micro_steps(1)) {
-      std::int64_t const first = (step * world.size() + world.rank()) * chosen.batch;
-      windows.fill([&](std::int64_t i) {
-        return text.training_window(chosen.seed, static_cast<std::uint64_t>(first + i));
+      std::int64_t const first = (step * here.world.size() + rank) * chosen.batch;
+      here.windows.fill([&](std::int64_t i) {
+        return here.text.training_window(chosen.seed, static_cast<std::uint64_t>(first + i));
       });
-      net.begin(windows.tokens());
-      gpu::forward_to_head<model>(engine, net, chosen.shape.layers);
+      here.net.begin(here.windows.tokens());
+      gpu::forward_to_head<model>(engine, here.net, shape.layers);
       {
         auto const lease = engine.forward(&model::embed);
-        net.head(gpu::addresses(*lease),
-                 windows.targets(),
-                 engine.loss_scale(),
-                 static_cast<double*>(loss.get()),
-                 1.0,
-                 false);
+        here.net.head(gpu::addresses(*lease),
+                      here.windows.targets(),
+                      engine.loss_scale(),
+                      static_cast<double*>(here.loss.get()),
+                      1.0,
+                      false);
       }
-      gpu::backward<model>(engine, net, chosen.shape.layers);
+      gpu::backward<model>(engine, here.net, shape.layers);
     }
     engine.step({.lr = schedule.learning_rate(step++)});
   };
-  for (int turn = -1; turn < with.turns; ++turn) {  // the first one only warms up
-    zero::check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
-    static_cast<void>(engine.mean(0));
+  // Milliseconds of a step, of each rank.
+  auto const turn = [&] {
+    static_cast<void>(here.gather(0));
     auto const start = std::chrono::steady_clock::now();
-    for (int i = 0; i < with.steps; ++i) {
+    for (int i = 0; i < here.with.steps; ++i) {
       train_step();
     }
-    zero::check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
-    static_cast<void>(engine.mean(0));  // ends when the slowest rank has ended
+    zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::chrono::duration<double, std::milli> const ms = std::chrono::steady_clock::now() - start;
-    if (turn >= 0) {
-      out.ms.push_back(ms.count() / with.steps);
-    }
-  }
+    return here.gather(ms.count() / here.with.steps);
+  };
+  auto const slowest = [](std::vector<double> const& all) {
+    return *std::max_element(all.begin(), all.end());
+  };
+  static_cast<void>(turn());  // warms up
   double mine = 0;
-  zero::check_cuda(cudaMemcpy(&mine, loss.get(), sizeof mine, cudaMemcpyDeviceToHost),
+  zero::check_cuda(cudaMemcpy(&mine, here.loss.get(), sizeof mine, cudaMemcpyDeviceToHost),
                    "cudaMemcpy");
   out.loss = engine.mean(mine);
+  std::vector<double> fastest;
+  for (int i = 0; i < turns; ++i) {
+    auto const all = turn();
+    out.ms.push_back(slowest(all));
+    fastest.push_back(*std::min_element(all.begin(), all.end()));
+    if (size > 1) {
+      quiet = true;
+      out.quiet.push_back(slowest(turn()));
+      quiet = false;
+      out.exposed.push_back(1 - out.quiet.back() / out.ms.back());
+    }
+    out.skipped += engine.result().applied ? 0 : 1;
+  }
+  out.fastest_ms = turns > 0 ? median(fastest) : 0;
   for (auto const& parameter : engine.parameters()) {
     out.parameters += parameter.elements;
   }
   out.driver_bytes = before - free_bytes();
   out.formula_bytes = engine.formula_bytes();
   out.planned_bytes = engine.plan().device_bytes();
-  out.activation_bytes = net.bytes();
   return out;
 }
 
+void print(bench::table& out, bench_state const& here, int stage, int ranks, figures const& f) {
+  auto const giga = [](std::int64_t bytes) {
+    return bench::text(static_cast<double>(bytes) * 1e-9, 4);
+  };
+  auto const part = [&](auto&& of) {
+    return f.exposed.empty() ? std::string("none") : bench::text(of(f.exposed), 4);
+  };
+  auto const least = [](std::vector<double> const& v) {
+    return *std::min_element(v.begin(), v.end());
+  };
+  auto const most = [](std::vector<double> const& v) {
+    return *std::max_element(v.begin(), v.end());
+  };
+  auto const& chosen = here.with.chosen;
+  double const ms = median(f.ms);
+  out.row({std::to_string(stage),
+           std::to_string(ranks),
+           std::to_string(f.parameters),
+           bench::text(static_cast<double>(chosen.batch * chosen.shape.context) / ms * 1e3, 0),
+           bench::text(ms, 2),
+           bench::text(least(f.ms), 2),
+           bench::text(most(f.ms), 2),
+           bench::text(f.fastest_ms, 2),
+           f.quiet.empty() ? "none" : bench::text(median(f.quiet), 2),
+           part(median),
+           part(least),
+           part(most),
+           std::to_string(f.skipped),
+           bench::text(f.loss, 5),
+           giga(f.formula_bytes),
+           giga(f.planned_bytes),
+           giga(f.built_bytes),
+           giga(f.driver_bytes),
+           giga(here.net.bytes())});
+  out.write(here.with.json);
+}
+
+template <class Stage>
+void measure(bench_state& here, bench::table* out, bool together) {
+  int const ranks = together ? here.world.size() : 1;
+  try {
+    auto const f = train<Stage>(here,
+                                together ? here.world.duplicate() : alone(here),
+                                here.with.chosen.shape,
+                                here.with.turns);
+    if (out != nullptr) {
+      print(*out, here, Stage::value, ranks, f);
+    }
+  } catch (zero::out_of_memory const& error) {  // alike on all ranks
+    if (out != nullptr) {
+      std::printf("stage %d on %d GPUs does not fit: %.120s\n", Stage::value, ranks, error.what());
+      std::fflush(stdout);
+    }
+  }
+}
+
 int run(settings const& with) {
-  auto world = zero::Nccl::from_environment();
-  zero::gpu::device_guard const guard(world.device());
-  auto const text = train_gpt::corpus::read(with.chosen.data, with.chosen.shape.context);
+  bench_state here(with);
   std::optional<bench::table> out;
-  if (world.rank() == 0) {
+  if (here.world.rank() == 0) {
     out.emplace(std::vector<std::pair<std::string, int>>{{"stage", 6},
-                                                         {"ranks", 7},
+                                                         {"ranks", 6},
                                                          {"parameters", 12},
-                                                         {"tokens_s_gpu", 14},
-                                                         {"ms", 10},
-                                                         {"ms_min", 10},
-                                                         {"ms_max", 10},
-                                                         {"loss", 9},
+                                                         {"tokens_s_gpu", 13},
+                                                         {"ms", 9},
+                                                         {"ms_min", 9},
+                                                         {"ms_max", 9},
+                                                         {"fastest_gpu_ms", 15},
+                                                         {"quiet_ms", 9},
+                                                         {"exposed", 9},
+                                                         {"exposed_min", 12},
+                                                         {"exposed_max", 12},
+                                                         {"skipped", 8},
+                                                         {"loss", 10},
                                                          {"formula_GB", 12},
                                                          {"planned_GB", 12},
-                                                         {"driver_GB", 12},
+                                                         {"built_GB", 10},
+                                                         {"driver_GB", 11},
                                                          {"activations_GB", 16}});
+    std::printf("attention is %s\n", here.net.uses_cudnn() ? "cuDNN's" : "a plain kernel");
   }
-  auto const giga = [](std::int64_t bytes) {
-    return bench::text(static_cast<double>(bytes) * 1e-9, 3);
-  };
+  {
+    // The libraries load the kernels of these sizes, which must not count as the engines' memory.
+    auto shape = with.chosen.shape;
+    shape.layers = 1;
+    static_cast<void>(train<zero::Stage<0>>(here, alone(here), shape, 0));
+  }
   bench::for_stages([&]<class Stage>() {
-    if (with.stages.find(static_cast<char>('0' + Stage::value)) == std::string::npos) {
-      return;
-    }
-    try {
-      auto f = train<Stage>(with, text, world);
-      if (out) {
-        std::sort(f.ms.begin(), f.ms.end());
-        double const ms = f.ms[f.ms.size() / 2];
-        auto const tokens = static_cast<double>(with.chosen.batch * with.chosen.shape.context);
-        out->row({std::to_string(Stage::value),
-                  std::to_string(world.size()),
-                  std::to_string(f.parameters),
-                  bench::text(tokens / ms * 1e3, 0),
-                  bench::text(ms, 2),
-                  bench::text(f.ms.front(), 2),
-                  bench::text(f.ms.back(), 2),
-                  bench::text(f.loss, 4),
-                  giga(f.formula_bytes),
-                  giga(f.planned_bytes),
-                  giga(f.driver_bytes),
-                  giga(f.activation_bytes)});
-      }
-    } catch (zero::out_of_memory const& error) {  // alike on all ranks
-      if (out) {
-        std::printf("%6d %6d  does not fit: %.120s\n", Stage::value, world.size(), error.what());
+    if (with.stages.find(static_cast<char>('0' + Stage::value)) != std::string::npos) {
+      measure<Stage>(here, out ? &*out : nullptr, false);
+      if (here.world.size() > 1) {
+        measure<Stage>(here, out ? &*out : nullptr, true);
       }
     }
   });
-  if (out) {
-    out->write(with.json);
-  }
   return 0;
 }
 

@@ -126,13 +126,13 @@ def main():
             results.append({"name": variant, "error": f"{type(error).__name__}: {error}"[:300]})
         if dist.get_rank() == 0:
             print(json.dumps(results[-1]), flush=True)
+            if a.json:
+                with open(a.json, "w", encoding="utf-8") as file:
+                    json.dump(results, file, indent=2)
         gc.collect()
         torch.cuda.empty_cache()
         torch._dynamo.reset()
     dist.destroy_process_group()
-    if a.json and int(os.environ["RANK"]) == 0:
-        with open(a.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=2)
     return 0
 
 
