@@ -48,6 +48,8 @@ zero_has_package() {
   case $1 in
     ninja-build) command -v ninja >/dev/null ;;
     clang) command -v clang++ >/dev/null ;;
+    clang-19) command -v clang++-19 >/dev/null ;;
+    python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     libboost-dev) zero_has_header boost/hana.hpp ;;
     libopenblas-dev) zero_has_header cblas.h && [[ $(g++ -print-file-name=libopenblas.so) == /* ]] ;;
     nlohmann-json3-dev) zero_has_header nlohmann/json.hpp ;;

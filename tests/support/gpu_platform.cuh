@@ -19,9 +19,9 @@ namespace zero::test {
 __global__ void spin_kernel(std::int64_t nanoseconds) {
   std::uint64_t begin = 0;
   std::uint64_t now = 0;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   } while (static_cast<std::int64_t>(now - begin) < nanoseconds);
 }
 
