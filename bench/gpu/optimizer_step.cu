@@ -501,7 +501,9 @@ template <class T>
                [&](cudaStream_t q) {
                  kernels::sum<bf16, float>(q,
                                            s.gradient.data(),
+                                           s.gradient.data() + quarter,
                                            quarter,
+                                           0,
                                            4,
                                            wide_gradient.data(),
                                            quarter,

@@ -59,12 +59,12 @@ class timed_communicator {
     }
   }
 
-  void all_to_all(cudaStream_t stream,
-                  zero::collective_tag const&,
-                  void const*,
-                  std::int64_t,
-                  void*,
-                  std::int64_t) {
+  void all_to_others(cudaStream_t stream,
+                     zero::collective_tag const&,
+                     void const*,
+                     std::int64_t,
+                     void*,
+                     std::int64_t) {
     busy(stream, milliseconds_);
   }
 

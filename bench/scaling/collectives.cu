@@ -9,7 +9,9 @@
 //          --registration none|buffer|symmetric (none: the plain path)
 //          --json FILE: the table once more
 // Formulas of nccl-tests: bus bandwidth = bytes of the whole buffer / seconds * (n - 1) / n, for
-// all-gather, reduce-scatter and all-to-all alike. The time is that of the slowest rank.
+// all-gather, reduce-scatter and all-to-all alike. The time is that of the slowest rank. Ours, in
+// the lines about the exchange, leaves each rank's own chunk where it is; NCCL's all-to-all moves
+// it too, as nccl-tests' does.
 #include <zero/comm/nccl.hpp>
 #include <zero/comm/nccl_memory.hpp>
 #include <zero/cuda.cuh>
@@ -148,12 +150,14 @@ class bench {
     auto const our_scatter = [&] {
       comm_.reduce_scatter(s, next(), first, elements, zero::dtype::bf16, 1);
     };
-    auto const our_exchange = [&] { comm_.all_to_all(s, next(), first, shard, second, shard); };
+    auto const our_exchange = [&] { comm_.all_to_others(s, next(), first, shard, second, shard); };
     auto const our_ordered = [&] {
       our_exchange();
       zero::gpu_kernels::sum<zero::bf16, float>(s,
+                                                reinterpret_cast<zero::bf16 const*>(own),
                                                 reinterpret_cast<zero::bf16 const*>(second),
                                                 elements,
+                                                comm_.rank(),
                                                 comm_.size(),
                                                 static_cast<float*>(sums_.get()),
                                                 elements,
@@ -179,17 +183,19 @@ class bench {
 
     compare("all_gather", shard, our_gather, their_gather);
     compare("reduce_scatter", shard, our_scatter, their_scatter);
-    compare("all_to_all", shard, our_exchange, their_exchange);
-    compare("all_to_all + FP32 sum", shard, our_ordered, their_exchange);
+    compare("exchange", shard, our_exchange, their_exchange);
+    compare("exchange + FP32 sum", shard, our_ordered, their_exchange);
     compare("the same in pieces", shard, our_pieces, their_exchange);
     compare("Ordered over Native", shard, our_pieces, our_scatter);
   }
 
-  /// The ordered reduction as an engine makes it: pieces of 32 MiB arrive in two buffers in turn,
-  /// and each is summed on another stream while the next one travels.
+  /// The ordered reduction as an engine makes it: pieces of 32 MiB, the others' parts, arrive in
+  /// two buffers in turn, and each is summed on another stream while the next one travels.
   void exchange_in_pieces(char const* first, char* second, std::int64_t elements) {
     int const n = comm_.size();
-    std::int64_t const most = (std::int64_t{32} << 20) / (2 * n) / 2048 * 2048;
+    std::int64_t const others = std::max(n - 1, 1);
+    std::int64_t const most = (std::int64_t{32} << 20) / (2 * others) / 2048 * 2048;
+    char const* const own = first + comm_.rank() * elements * 2;
     cudaStream_t const s = stream_.get();
     arrived_[0].record(s);
     arrived_[0].make_wait(sum_stream_.get());  // what the call before has left
@@ -197,16 +203,18 @@ class bench {
     for (std::int64_t at = 0; at < elements; at += most, ++turn) {
       std::int64_t const count = std::min(most, elements - at);
       auto const half = static_cast<std::size_t>(turn % 2);
-      char* const to = second + turn % 2 * most * 2 * n;
+      char* const to = second + turn % 2 * most * 2 * others;
       if (turn > 1) {
         summed_[half].make_wait(s);
       }
-      comm_.all_to_all(s, next(), first + at * 2, elements * 2, to, count * 2);
+      comm_.all_to_others(s, next(), first + at * 2, elements * 2, to, count * 2);
       arrived_[half].record(s);
       arrived_[half].make_wait(sum_stream_.get());
       zero::gpu_kernels::sum<zero::bf16, float>(sum_stream_.get(),
+                                                reinterpret_cast<zero::bf16 const*>(own + at * 2),
                                                 reinterpret_cast<zero::bf16 const*>(to),
                                                 count,
+                                                comm_.rank(),
                                                 n,
                                                 static_cast<float*>(sums_.get()) + at,
                                                 count,

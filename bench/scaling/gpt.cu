@@ -67,14 +67,14 @@ class quietable_communicator : public zero::nccl_communicator {
     }
   }
 
-  void all_to_all(cudaStream_t stream,
+  void all_to_others(cudaStream_t stream,
                   zero::collective_tag const& tag,
                   void const* send,
                   std::int64_t stride,
                   void* receive,
                   std::int64_t bytes) {
     if (travels(bytes)) {
-      nccl_communicator::all_to_all(stream, tag, send, stride, receive, bytes);
+      nccl_communicator::all_to_others(stream, tag, send, stride, receive, bytes);
     }
   }
 

@@ -25,7 +25,10 @@ struct engine_options {
   double clip_norm = 0;    ///< largest norm of the gradient; larger ones are scaled down; 0: off
   bool mean = true;        ///< the gradient is the mean over ranks and micro-steps; false: the sum
   int prefetch_units = 1;  ///< `Stage<3>`: gathers issued ahead of the open unit, in units
-  std::int64_t piece_bytes = std::int64_t{32} << 20;      ///< most bytes of a piece of a reduction
+  std::int64_t piece_bytes = std::int64_t{32} << 20;  ///< `Reduction<Ordered>`: most bytes that a
+                                                      ///< rank receives in a piece, two of which
+                                                      ///< are kept; at least 1, and less than 2048
+                                                      ///< elements of each other rank act as those
   std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< `Stage<3>`: parameters up to this
                                                           ///< many bytes stay whole on every rank
   bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time,

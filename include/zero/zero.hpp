@@ -16,10 +16,12 @@
 #include <zero/core/error.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/core/hash.hpp>
+#include <zero/core/limits.hpp>
 #include <zero/core/literals.hpp>
 #include <zero/core/norm.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/core/random.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
 #include <zero/core/traffic.hpp>

@@ -5,6 +5,7 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/policy/accumulate.hpp>
+#include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 
 #include <doctest/doctest.h>
@@ -46,6 +47,23 @@ TEST_CASE("native reduction: settings of the schedule, delays and poison change 
 
 TEST_CASE("native reduction of native accumulators: all stages give the same bits") {
   zero::laws::stages_agree<platform, model, accumulate, reduction>(zoo, 3);
+}
+
+TEST_CASE("native reduction in FP16: accumulators that travel in FP32 are added as they are") {
+  using fp16_model = zero::test::zoo::model<zero::fp16>;
+  using precision = zero::Precision<zero::FP16>;
+  auto const fp16_zoo = zero::test::zoo::make<zero::fp16>();
+  for (int const ranks : {3, 5}) {  // 1 / ranks is no FP32 number: scaled ones would be rounded
+    auto job = zero::laws::clipped_job(ranks, 2);
+    for (job.stage = 0; job.stage < 2; ++job.stage) {
+      CAPTURE(ranks);
+      CAPTURE(job.stage);
+      auto const native =
+          zero::laws::train_stage<platform, fp16_model, precision, reduction>(job, fp16_zoo);
+      auto const ordered = zero::laws::train_stage<platform, fp16_model, precision>(job, fp16_zoo);
+      CHECK(native == ordered);
+    }
+  }
 }
 
 }  // namespace

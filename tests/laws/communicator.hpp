@@ -5,6 +5,7 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/core/rank_order.hpp>
 
 #include <doctest/doctest.h>
 
@@ -93,7 +94,7 @@ void all_gather_law(Rank& rank, tag_sequence& tags) {
 }
 
 template <class Rank>
-void all_to_all_law(Rank& rank, tag_sequence& tags) {
+void all_to_others_law(Rank& rank, tag_sequence& tags) {
   auto& comm = rank.comm();
   int const me = comm.rank();
   int const ranks = comm.size();
@@ -101,28 +102,41 @@ void all_to_all_law(Rank& rank, tag_sequence& tags) {
     std::int64_t const stride = n + 5;
     auto const outgoing = bytes_of_rank(me, stride * ranks, 1);
     auto* const send = rank.upload(outgoing);
-    auto* const receive =
-        rank.upload(std::vector<unsigned char>(static_cast<std::size_t>(n * ranks)));
-    comm.all_to_all(rank.stream(), tags.next(), send, stride, receive, n);
-    std::vector<unsigned char> expected;
+    // The others' chunks without a gap, and nothing behind them.
+    std::int64_t const behind = n + 3;
+    auto const blank =
+        std::vector<unsigned char>(static_cast<std::size_t>(n * (ranks - 1) + behind), 0xAB);
+    auto const arrived = static_cast<std::int64_t>(blank.size());
+    auto* const receive = rank.upload(blank);
+    comm.all_to_others(rank.stream(), tags.next(), send, stride, receive, n);
+    auto expected = blank;
     for (int i = 0; i < ranks; ++i) {
-      auto const theirs = bytes_of_rank(i, stride * ranks, 1);
-      expected.insert(
-          expected.end(), theirs.begin() + me * stride, theirs.begin() + me * stride + n);
+      if (i != me) {
+        auto const theirs = bytes_of_rank(i, stride * ranks, 1);
+        std::copy_n(
+            theirs.begin() + me * stride, n, expected.begin() + place_among_others(i, me) * n);
+      }
     }
-    bool const exchanged = rank.download(receive, n * ranks) == expected;
+    auto const got = rank.download(receive, arrived);
+    bool const exchanged = got == expected;
     CHECK(exchanged);
+    bool const stays = rank.download(send, stride * ranks) == outgoing;
+    CHECK(stays);
 
-    // Back again: every chunk comes home.
-    auto* const returned =
-        rank.upload(std::vector<unsigned char>(static_cast<std::size_t>(n * ranks)));
-    comm.all_to_all(rank.stream(), tags.next(), receive, n, returned, n);
-    std::vector<unsigned char> chunks;
-    for (int j = 0; j < ranks; ++j) {
-      chunks.insert(chunks.end(), outgoing.begin() + j * stride, outgoing.begin() + j * stride + n);
+    // Back again, rank i's chunk in the place of rank i's: every chunk comes home.
+    std::vector<unsigned char> apart(static_cast<std::size_t>(stride * ranks), 0xCD);
+    auto home = blank;
+    for (int i = 0; i < ranks; ++i) {
+      if (i != me) {
+        auto const at = place_among_others(i, me) * n;
+        std::copy_n(got.begin() + at, n, apart.begin() + i * stride);
+        std::copy_n(outgoing.begin() + i * stride, n, home.begin() + at);
+      }
     }
-    bool const home = rank.download(returned, n * ranks) == chunks;
-    CHECK(home);
+    auto* const returned = rank.upload(blank);
+    comm.all_to_others(rank.stream(), tags.next(), rank.upload(apart), stride, returned, n);
+    bool const came_home = rank.download(returned, arrived) == home;
+    CHECK(came_home);
   }
 }
 
@@ -263,14 +277,14 @@ void traffic_law(Rank& rank, tag_sequence& tags) {
   auto* const floats = rank.upload(std::vector<float>(static_cast<std::size_t>(ranks * n)));
   traffic const before = comm.counters();
   comm.all_gather(rank.stream(), tags.next(), send, receive, n);
-  comm.all_to_all(rank.stream(), tags.next(), send, n, receive, n);
+  comm.all_to_others(rank.stream(), tags.next(), send, n, receive, n);
   comm.reduce_scatter(rank.stream(), tags.next(), floats, n, dtype::fp32, 1);
   comm.all_reduce(rank.stream(), tags.next(), floats, n * ranks, dtype::fp32);
   comm.broadcast(rank.stream(), tags.next(), receive, n, 0);
   traffic const sent = comm.counters() - before;
   std::int64_t const calls = ranks > 1 ? 1 : 0;
   CHECK(sent[collective::all_gather] == traffic::entry{calls, others * n});
-  CHECK(sent[collective::all_to_all] == traffic::entry{calls, others * n});
+  CHECK(sent[collective::all_to_others] == traffic::entry{calls, others * n});
   CHECK(sent[collective::reduce_scatter] == traffic::entry{calls, others * n * 4});
   CHECK(sent[collective::all_reduce] == traffic::entry{calls, 2 * others * n * 4});
   CHECK(sent[collective::broadcast] == traffic::entry{calls, comm.rank() == 0 ? others * n : 0});
@@ -285,7 +299,7 @@ void communicator_laws(Rank& rank) {
   CHECK(rank.comm().size() >= 1);
   CHECK((rank.comm().rank() >= 0 && rank.comm().rank() < rank.comm().size()));
   all_gather_law(rank, tags);
-  all_to_all_law(rank, tags);
+  all_to_others_law(rank, tags);
   broadcast_law(rank, tags);
   exact_sum_law<float>(rank, tags);
   exact_sum_law<bf16>(rank, tags);

@@ -272,8 +272,10 @@ class compared_rank {
     }
   }
 
+  /// FP16 contributions are, FP32 accumulators that travel are not.
   [[nodiscard]] bool prescaled() const {
-    return policies::native_reduction && job_.ranks > 1 &&
+    bool const wide = Engine::stage < 2 && job_.micro_steps > 1 && !policies::native_accumulate;
+    return policies::native_reduction && job_.ranks > 1 && !wide &&
            std::is_same_v<typename policies::parameter_type, fp16>;
   }
 

@@ -5,6 +5,7 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
@@ -159,11 +160,16 @@ void sum_law(Memory& memory) {
       bool const add = source.below(2) == 1;
       bool const norm = source.below(2) == 1;
       std::int64_t const stride = (n + 255) / 256 * 256 + 256 * source.below(2);
-      auto received = nothing_known<W>(stride * ranks);
+      int const rank = static_cast<int>(source.below(ranks));
+      auto received = nothing_known<W>(stride * (ranks - 1));
       std::vector<std::vector<W>> parts;
       for (int r = 0; r < ranks; ++r) {
         parts.push_back(source.vector<W>(n));
-        std::copy(parts.back().begin(), parts.back().end(), received.begin() + r * stride);
+        if (r != rank) {
+          std::copy(parts.back().begin(),
+                    parts.back().end(),
+                    received.begin() + place_among_others(r, rank) * stride);
+        }
       }
       auto const before = add ? source.vector<A>(n) : nothing_known<A>(n);
       std::vector<A> expected;
@@ -177,12 +183,14 @@ void sum_law(Memory& memory) {
         }
         expected.push_back(test::rounded<A>(total));
       }
+      W* const own = memory.upload(guarded(parts[static_cast<std::size_t>(rank)]));
       W* const from = memory.upload(received);
       A* const acc = memory.upload(guarded(before));
       double* const p =
           norm ? memory.upload(guarded(nothing_known<double>(norm_blocks(n)))) : nullptr;
-      Kernels::template sum<W, A>(memory.stream(), from, stride, ranks, acc, n, add, p);
+      Kernels::template sum<W, A>(memory.stream(), own, from, stride, rank, ranks, acc, n, add, p);
       CAPTURE(n);
+      CAPTURE(rank);
       CAPTURE(ranks);
       CAPTURE(add);
       std::size_t const differing =
@@ -192,6 +200,15 @@ void sum_law(Memory& memory) {
         std::size_t const sums = test::differences(memory.download(p, norm_blocks(n) + guard),
                                                    guarded(reference_partials(expected)));
         CHECK(sums == 0);
+      }
+      if constexpr (std::is_same_v<W, A>) {  // the total takes the own part's place
+        if (!add) {
+          Kernels::template sum<W, A>(
+              memory.stream(), own, from, stride, rank, ranks, own, n, false, nullptr);
+          std::size_t const in_place =
+              test::differences(memory.download(own, n + guard), guarded(expected));
+          CHECK(in_place == 0);
+        }
       }
     }
   }

@@ -80,8 +80,16 @@ std::uint64_t sums(std::uint64_t key, bool finite) {
     host_kernels::accumulate<P, A>(
         {}, gradient.data(), accumulator.data(), elements, add, partials.data());
     hash = hash * 31 + hash_of(accumulator) + hash_of(partials);
-    host_kernels::sum<P, A>(
-        {}, gradient.data(), elements, ranks, accumulator.data(), elements, add, partials.data());
+    host_kernels::sum<P, A>({},
+                            gradient.data(),
+                            gradient.data() + elements,
+                            elements,
+                            0,
+                            ranks,
+                            accumulator.data(),
+                            elements,
+                            add,
+                            partials.data());
     hash = hash * 31 + hash_of(accumulator) + hash_of(partials);
   }
   std::vector<double> total(1);

@@ -135,7 +135,7 @@ class closed_form {
       if (q_.ranks > 1 && !q_.native_reduction && !r.frozen) {
         // Runs with several micro-steps may follow in stages 0 and 1.
         for (auto const w : {r.width, q_.stage < 2 ? accumulator(r) : r.width}) {
-          most = std::max(most, q_.ranks * w * std::min(r.shard, piece(w)));
+          most = std::max(most, (q_.ranks - 1) * w * std::min(r.shard, piece(w)));
         }
       }
     }
@@ -159,9 +159,9 @@ class closed_form {
     return 4 * q_.moments + (r.width == 4 ? 0 : 4);
   }
 
-  /// Elements of a shard in one piece.
+  /// Elements of a shard in one piece: the other ranks' parts of it fill the bytes.
   [[nodiscard]] std::int64_t piece(std::int64_t wire) const {
-    return std::max(block, q_.piece_bytes / (q_.ranks * wire) / block * block);
+    return std::max(block, q_.piece_bytes / ((q_.ranks - 1) * wire) / block * block);
   }
 
   [[nodiscard]] std::int64_t held(cost_range const& r, bool sharded) const {
@@ -186,7 +186,7 @@ class closed_form {
     if (q_.native_reduction) {
       add(t, collective::reduce_scatter, times, r.shard * wire);
     } else {
-      auto& entry = t[collective::all_to_all];
+      auto& entry = t[collective::all_to_others];
       entry.count += times * ((r.shard + piece(wire) - 1) / piece(wire));
       entry.bytes += times * r.shard * wire * (q_.ranks - 1);
     }

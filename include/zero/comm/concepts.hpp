@@ -42,9 +42,12 @@ struct collective_tag {
 /// **Minimal definition** (n = `size()`, r = `rank()`):
 /// - `all_gather(stream, tag, send, receive, bytes)`: rank i's `bytes` at `send` arrive at
 ///   `receive + i * bytes`; `send` may be `receive + r * bytes` (in place).
-/// - `all_to_all(stream, tag, send, send_stride_bytes, receive, bytes)`: the chunk at
-///   `send + j * send_stride_bytes` goes to rank j; rank i's chunk arrives at `receive + i *
-///   bytes`.
+/// - `all_to_others(stream, tag, send, send_stride_bytes, receive, bytes)`: an all-to-all in which
+///   the own chunk stays where it is (`MPI_Neighbor_alltoall` on the complete graph). The chunk at
+///   `send + j * send_stride_bytes` goes to rank j != r; the others' n - 1 chunks arrive one behind
+///   the other in rank order, rank i's at `receive + place_among_others(i, r) * bytes`. The own
+///   chunk of `send` is no part of the call: it may be read and written meanwhile. A world of one
+///   rank moves nothing.
 /// - `reduce_scatter(stream, tag, buffer, elements, type, prescale)`: `buffer` holds n *
 /// `elements`;
 ///   afterwards the own shard, at element r * `elements`, is the sum over the ranks, formed in
@@ -61,10 +64,10 @@ struct collective_tag {
 /// - `check()`: throws the failure that has been noticed, if any.
 /// - `counters()`: the `traffic` of this rank so far.
 ///
-/// **Laws.** all_gather of the reduce_scatter is the all_reduce, where sums are exact; all_to_all
-/// twice with transposed chunks is the identity; broadcast leaves every rank with root's bytes;
-/// traffic follows the table of `traffic`; a call with a foreign tag fails on all ranks.
-/// Law test: `tests/laws/communicator.hpp`.
+/// **Laws.** all_gather of the reduce_scatter is the all_reduce, where sums are exact;
+/// all_to_others twice with transposed chunks brings every chunk home, and touches nothing else;
+/// broadcast leaves every rank with root's bytes; traffic follows the table of `traffic`; a call
+/// with a foreign tag fails on all ranks. Law test: `tests/laws/communicator.hpp`.
 ///
 /// **Models.** `local_communicator` (ranks as threads of one process), and its GPU and NCCL twins.
 ///
@@ -84,7 +87,7 @@ concept communicator = requires(C& c,
   { observed.rank() } noexcept -> std::same_as<int>;
   { observed.size() } noexcept -> std::same_as<int>;
   { c.all_gather(stream, tag, send, receive, count) } -> std::same_as<void>;
-  { c.all_to_all(stream, tag, send, count, receive, count) } -> std::same_as<void>;
+  { c.all_to_others(stream, tag, send, count, receive, count) } -> std::same_as<void>;
   { c.reduce_scatter(stream, tag, receive, count, type, prescale) } -> std::same_as<void>;
   { c.all_reduce(stream, tag, receive, count, type) } -> std::same_as<void>;
   { c.broadcast(stream, tag, receive, count, root) } -> std::same_as<void>;

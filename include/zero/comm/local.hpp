@@ -8,6 +8,7 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/fwd.hpp>
@@ -97,29 +98,32 @@ class local_communicator {
     meeting_->close(rank_);
   }
 
-  /// The chunk at `send + j * send_stride_bytes` goes to rank j; rank i's chunk arrives at
-  /// `receive + i * bytes`. The stride may differ between ranks. Collective.
+  /// The chunk at `send + j * send_stride_bytes` goes to rank j, the own one nowhere; rank i's
+  /// chunk arrives at `receive + place_among_others(i, rank()) * bytes`. The stride may differ
+  /// between ranks. Collective.
   /// @pre `send` and `receive` do not overlap
   /// @throws peer_error another rank failed, left or stalled
   /// @throws logic_error the ranks have come to different calls
-  void all_to_all(host_stream /*stream*/,
-                  collective_tag const& tag,
-                  void const* send,
-                  std::int64_t send_stride_bytes,
-                  void* receive,
-                  std::int64_t bytes) {
-    expects(bytes >= 0, "zero::Local: all_to_all needs a byte count that is not negative");
-    begin({.kind = collective::all_to_all,
+  void all_to_others(host_stream /*stream*/,
+                     collective_tag const& tag,
+                     void const* send,
+                     std::int64_t send_stride_bytes,
+                     void* receive,
+                     std::int64_t bytes) {
+    expects(bytes >= 0, "zero::Local: all_to_others needs a byte count that is not negative");
+    begin({.kind = collective::all_to_others,
            .send = send,
            .send_stride = send_stride_bytes,
            .bytes = bytes},
           tag,
           bytes);
     for (int i = 0; i < size(); ++i) {
-      detail::local_call const& peer = meeting_->call(i);
-      copy(static_cast<char*>(receive) + i * bytes,
-           static_cast<char const*>(peer.send) + rank_ * peer.send_stride,
-           bytes);
+      if (i != rank_) {
+        detail::local_call const& peer = meeting_->call(i);
+        copy(static_cast<char*>(receive) + place_among_others(i, rank_) * bytes,
+             static_cast<char const*>(peer.send) + rank_ * peer.send_stride,
+             bytes);
+      }
     }
     meeting_->close(rank_);
   }

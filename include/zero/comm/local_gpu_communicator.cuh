@@ -7,6 +7,7 @@
 #include <zero/comm/gpu/detail/local_seats.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/device_guard.hpp>
@@ -93,31 +94,34 @@ class local_gpu_communicator {
     });
   }
 
-  /// The chunk at `send + j * send_stride_bytes` goes to rank j; rank i's chunk arrives at
-  /// `receive + i * bytes`. The stride may differ between ranks. Collective.
+  /// The chunk at `send + j * send_stride_bytes` goes to rank j, the own one nowhere; rank i's
+  /// chunk arrives at `receive + place_among_others(i, rank()) * bytes`. The stride may differ
+  /// between ranks. Collective.
   /// @pre `send` and `receive` do not overlap
   /// @throws peer_error another rank failed, left or stalled
   /// @throws logic_error the ranks have come to different calls; cuda_error
-  void all_to_all(cudaStream_t stream,
-                  collective_tag const& tag,
-                  void const* send,
-                  std::int64_t send_stride_bytes,
-                  void* receive,
-                  std::int64_t bytes) {
-    expects(bytes >= 0, "zero::Local: all_to_all needs a byte count that is not negative");
+  void all_to_others(cudaStream_t stream,
+                     collective_tag const& tag,
+                     void const* send,
+                     std::int64_t send_stride_bytes,
+                     void* receive,
+                     std::int64_t bytes) {
+    expects(bytes >= 0, "zero::Local: all_to_others needs a byte count that is not negative");
     collect(stream,
             tag,
-            {.kind = collective::all_to_all,
+            {.kind = collective::all_to_others,
              .send = send,
              .send_stride = send_stride_bytes,
              .bytes = bytes},
             [&] {
               for (int i = 0; i < size(); ++i) {
-                copy(stream,
-                     static_cast<char*>(receive) + i * bytes,
-                     static_cast<char const*>(call(i).send) + rank_ * call(i).send_stride,
-                     i,
-                     bytes);
+                if (i != rank_) {
+                  copy(stream,
+                       static_cast<char*>(receive) + place_among_others(i, rank_) * bytes,
+                       static_cast<char const*>(call(i).send) + rank_ * call(i).send_stride,
+                       i,
+                       bytes);
+                }
               }
             });
   }

@@ -101,26 +101,29 @@ class nccl_communicator {
     });
   }
 
-  /// The chunk at `send + j * send_stride_bytes` goes to rank j; rank i's chunk arrives at
-  /// `receive + i * bytes`: one group of sends and receives, and a copy of the own chunk. The
-  /// stride may differ between ranks. Collective.
+  /// The chunk at `send + j * send_stride_bytes` goes to rank j, the own one nowhere; rank i's
+  /// chunk arrives at `receive + place_among_others(i, rank()) * bytes`: one group of sends and
+  /// receives. A single rank calls nothing of NCCL's. The stride may differ between ranks.
+  /// Collective.
   /// @pre `send` and `receive` do not overlap
   /// @throws peer_error, nccl_error, cuda_error this rank has failed
-  void all_to_all(cudaStream_t stream,
-                  collective_tag const& tag,
-                  void const* send,
-                  std::int64_t send_stride_bytes,
-                  void* receive,
-                  std::int64_t bytes) {
-    expects(bytes >= 0, "zero::Nccl: all_to_all needs a byte count that is not negative");
-    link_->run(stream, tag, {collective::all_to_all, bytes}, "ncclGroupEnd", [&](ncclComm_t comm) {
-      return link_->exchange(comm,
-                             stream,
-                             static_cast<std::byte const*>(send),
-                             send_stride_bytes,
-                             static_cast<std::byte*>(receive),
-                             bytes);
-    });
+  void all_to_others(cudaStream_t stream,
+                     collective_tag const& tag,
+                     void const* send,
+                     std::int64_t send_stride_bytes,
+                     void* receive,
+                     std::int64_t bytes) {
+    expects(bytes >= 0, "zero::Nccl: all_to_others needs a byte count that is not negative");
+    std::int64_t const moved = size() > 1 ? bytes : 0;
+    link_->run(
+        stream, tag, {collective::all_to_others, moved}, "ncclGroupEnd", [&](ncclComm_t comm) {
+          return link_->exchange(comm,
+                                 stream,
+                                 static_cast<std::byte const*>(send),
+                                 send_stride_bytes,
+                                 static_cast<std::byte*>(receive),
+                                 bytes);
+        });
   }
 
   /// The own shard of `buffer`, at element `rank() * elements`, becomes the sum over the ranks, in

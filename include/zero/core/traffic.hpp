@@ -11,7 +11,7 @@ namespace zero {
 /// The collective operations a communicator offers; the key of its `traffic`.
 enum class collective : std::uint8_t {
   all_gather,
-  all_to_all,
+  all_to_others,
   reduce_scatter,
   all_reduce,
   broadcast
@@ -23,7 +23,7 @@ inline constexpr int collective_count = 5;
 /// The name of a collective as messages spell it, e.g. "all_gather".
 [[nodiscard]] constexpr char const* name(collective operation) noexcept {
   constexpr char const* names[collective_count] = {
-      "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast"};
+      "all_gather", "all_to_others", "reduce_scatter", "all_reduce", "broadcast"};
   return names[static_cast<std::size_t>(operation)];
 }
 
@@ -34,7 +34,7 @@ inline constexpr int collective_count = 5;
 ///
 /// | call | bytes |
 /// |---|---|
-/// | all_gather, all_to_all | (n-1) * bytes of one shard |
+/// | all_gather, all_to_others | (n-1) * bytes of one shard |
 /// | reduce_scatter | (n-1) * bytes of one shard |
 /// | all_reduce | 2 (n-1) / n * bytes of the buffer, rounded down |
 /// | broadcast | (n-1) * bytes at the root, 0 elsewhere |
@@ -87,7 +87,7 @@ struct traffic {
 namespace detail {
 
 /// Bytes a rank sends in one call: the table of `traffic`. `bytes` is that of one shard
-/// (all_gather, all_to_all, reduce_scatter) or of the whole buffer (all_reduce, broadcast).
+/// (all_gather, all_to_others, reduce_scatter) or of the whole buffer (all_reduce, broadcast).
 [[nodiscard]] constexpr std::int64_t sent_bytes(collective operation,
                                                 std::int64_t bytes,
                                                 int ranks,
@@ -99,7 +99,7 @@ namespace detail {
     case collective::broadcast:
       return is_root ? others * bytes : 0;
     case collective::all_gather:
-    case collective::all_to_all:
+    case collective::all_to_others:
     case collective::reduce_scatter:
       break;
   }

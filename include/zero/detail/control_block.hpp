@@ -12,7 +12,6 @@
 namespace zero::detail {
 
 // What the plan counts is what the step uses.
-static_assert(max_update_groups == max_groups);
 static_assert(sizeof(rank_record) == agree_record_bytes);
 static_assert(sizeof(update_segment) == 24 && sizeof(double) == 8);
 

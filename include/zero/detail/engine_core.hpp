@@ -80,7 +80,6 @@ class engine_core {
       : plan_(std::move(plan)),
         model_(std::move(model)),
         options_(options),
-        prescale_(prescale),
         communicator_(std::move(communicator)),
         device_(race_checker::index_for(plan_).events(),
                 std::forward<DeviceArguments>(device_arguments)...),
@@ -591,7 +590,8 @@ class engine_core {
   [[nodiscard]] double mean_factor(std::int64_t micro_steps) const {
     auto const world = static_cast<double>(plan_.config.world);
     // contributions that were scaled by 1 / world on the wire are scaled back
-    auto const wire = prescale_ == 1.0 ? 1.0 : world;
+    bool const wide = plan_.config.world > 1 && plan_.config.stage < 2 && micro_steps > 1;
+    auto const wire = bodies_.prescale(wide) == 1.0 ? 1.0 : world;
     return options_.mean ? wire / (world * static_cast<double>(micro_steps)) : wire;
   }
 
@@ -798,7 +798,6 @@ class engine_core {
   execution_plan plan_;
   bound_model model_;
   engine_options<optimizer> options_;
-  double prescale_;
   bool loss_scaling_ = false;
   communicator_type communicator_;
   device_type device_;

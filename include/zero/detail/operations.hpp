@@ -60,6 +60,12 @@ class operations {
   /// The update segments of the owned elements, to be copied to `control.segments()`.
   [[nodiscard]] std::vector<update_segment> const& segments() const { return segments_; }
 
+  /// What a reduction multiplies each contribution by before it is added. FP32 sums need no room
+  /// above them: where the accumulators travel as FP32, contributions stay as they are.
+  [[nodiscard]] double prescale(bool wide) const {
+    return wide && !NativeAccumulate ? 1.0 : prescale_;
+  }
+
   /// Loads every kernel that the operations can launch, where a device loads lazily.
   void preload() {
     using accumulator = std::conditional_t<NativeAccumulate, Parameter, float>;
@@ -208,12 +214,12 @@ class operations {
   void exchange(operation const& op, operation_context const& context, stream s) {
     auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
     auto const wire = wire_bytes(plan_->config, r.type, op.has(flag_wide));
-    communicator_->all_to_all(s,
-                              tag_of(op, context),
-                              outgoing(op, r) + op.piece_begin * wire,
-                              r.shard * wire,
-                              memory_->receive(op.receive),
-                              (op.piece_end - op.piece_begin) * wire);
+    communicator_->all_to_others(s,
+                                 tag_of(op, context),
+                                 outgoing(op, r) + op.piece_begin * wire,
+                                 r.shard * wire,
+                                 memory_->receive(op.receive),
+                                 (op.piece_end - op.piece_begin) * wire);
   }
 
   void reduce_scatter(operation const& op, operation_context const& context, stream s) {
@@ -222,9 +228,13 @@ class operations {
         op,
         true,
         [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
-          auto const type = op.has(flag_wide) ? dtype_of<A> : dtype_of<P>;
-          communicator_->reduce_scatter(
-              s, tag_of(op, context), outgoing(op, r), r.shard, type, prescale_);
+          bool const wide = op.has(flag_wide);
+          communicator_->reduce_scatter(s,
+                                        tag_of(op, context),
+                                        outgoing(op, r),
+                                        r.shard,
+                                        wide ? dtype_of<A> : dtype_of<P>,
+                                        prescale(wide));
         });
     communicator_->end_group();
   }
@@ -261,22 +271,27 @@ class operations {
         });
   }
 
+  /// The own part is read where it lies: in the gradient slot, or in the accumulators themselves.
   template <class W, class A>
   void sum_received(operation const& op, unit_range const& r, stream s) {
     auto const count = op.piece_end - op.piece_begin;
-    kernels::template sum<W, A>(s,
-                                as<W const>(memory_->receive(op.receive)),
-                                count,
-                                plan_->config.world,
-                                as<A>(memory_->shard_accumulators(r)) + op.piece_begin,
-                                count,
-                                !op.has(flag_first),
-                                partials_of(op, r));
+    auto const world = plan_->config.world;
+    kernels::template sum<W, A>(
+        s,
+        as<W const>(outgoing(op, r)) + memory_->shard_begin(r) + op.piece_begin,
+        as<W const>(memory_->receive(op.receive)),
+        count,
+        communicator_->rank(),
+        world,
+        as<A>(memory_->shard_accumulators(r)) + op.piece_begin,
+        count,
+        !op.has(flag_first),
+        partials_of(op, r));
     if (poison_) {
       kernels::fill(s,
                     memory_->receive(op.receive),
                     0xff,
-                    count * plan_->config.world * static_cast<std::int64_t>(sizeof(W)));
+                    count * (world - 1) * static_cast<std::int64_t>(sizeof(W)));
     }
   }
 

@@ -228,7 +228,7 @@ class pool_memory {
         if (op.kind == operation_kind::exchange) {
           auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
           piece = std::max(piece,
-                           (op.piece_end - op.piece_begin) * plan_->config.world *
+                           (op.piece_end - op.piece_begin) * (plan_->config.world - 1) *
                                wire_bytes(plan_->config, r.type, op.has(flag_wide)));
         }
       }

@@ -6,6 +6,7 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
@@ -81,29 +82,39 @@ struct host_kernels {
 
   /// Adds the ranks' contributions, in rank order and in FP32, and the total to the accumulator:
   /// ((r0 + r1) + r2 ...), then accumulator + total, rounded once to A.
-  /// @param received     rank k's n elements start at `received + k * stride`
-  /// @param stride       elements between ranks
+  /// The own contribution is read where it lies, which may be the accumulator itself.
+  /// @param own          rank `rank`'s n elements
+  /// @param received     the others', as `all_to_others` delivers them: rank k's n elements start
+  /// at
+  ///                     `received + place_among_others(k, rank) * stride`; null for one rank
+  /// @param stride       elements between them
+  /// @param rank         from 0
   /// @param ranks        at least 1
-  /// @param accumulator  n elements
+  /// @param accumulator  n elements: `own`, or apart from it
   /// @param add          false: the old content is not read
   template <element W, element A>
   ZERO_EXACT static void sum(host_stream /*stream*/,
+                             W const* own,
                              W const* received,
                              std::int64_t stride,
+                             int rank,
                              int ranks,
                              A* accumulator,
                              std::int64_t n,
                              bool add,
                              double* partials) noexcept {
     exact_float_environment const environment;
+    auto const part_of = [&](int k) {
+      return k == rank ? own : received + place_among_others(k, rank) * stride;
+    };
     float total[norm_block];
     for (std::int64_t first = 0; first < n; first += norm_block) {
       std::int64_t const count = std::min(norm_block, n - first);
       for (std::int64_t i = 0; i < count; ++i) {
-        total[i] = to_float(received[first + i]);
+        total[i] = to_float(part_of(0)[first + i]);
       }
-      for (int rank = 1; rank < ranks; ++rank) {
-        W const* const contribution = received + rank * stride + first;
+      for (int k = 1; k < ranks; ++k) {
+        W const* const contribution = part_of(k) + first;
         for (std::int64_t i = 0; i < count; ++i) {
           total[i] = zero::add(total[i], to_float(contribution[i]));
         }

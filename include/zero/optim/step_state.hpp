@@ -3,6 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
+#include <zero/core/limits.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/loss_scale.hpp>
 #include <zero/optim/step_control.hpp>
@@ -10,9 +11,6 @@
 #include <cstdint>
 
 namespace zero {
-
-/// The most groups of parameters that differ in learning-rate scale or weight decay.
-inline constexpr int max_groups = 16;
 
 /// Why a step was skipped.
 enum class skip_reason : std::uint8_t {

@@ -17,7 +17,10 @@ struct plan_config {
   bool native_reduction = false;   ///< `Reduction<Native>`: reduce-scatter, sums in the wire type
   int moments = 2;         ///< FP32 state arrays of the optimizer, master weights not counted
   int prefetch_units = 1;  ///< gathers issued ahead of the open unit, in units (stage 3)
-  std::int64_t piece_bytes = std::int64_t{32} << 20;  ///< most bytes of one ordered-reduction piece
+  /// Most bytes of one piece of an ordered reduction as it arrives: the other ranks' parts. A piece
+  /// has whole norm blocks, and one at least: below 2048 elements of each other rank it acts as
+  /// that.
+  std::int64_t piece_bytes = std::int64_t{32} << 20;
   std::int64_t residency_bytes = std::int64_t{16}
                                  << 10;  ///< parameters up to this size are resident
   bool gather_tied =

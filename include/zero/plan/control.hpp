@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/norm.hpp>
 #include <zero/plan/config.hpp>
 #include <zero/plan/layout.hpp>
 
@@ -38,8 +39,7 @@ struct control_layout {
     return start;
   };
   c.partials = place(8 * layout.norm_blocks);
-  c.scratch = place(
-      8 * (layout.norm_blocks / norm_block + layout.norm_blocks / (norm_block * norm_block) + 4));
+  c.scratch = place(8 * norm_scratch(layout.norm_blocks));
   c.records = place(8 * std::int64_t{config.world});
   c.state = place(config.state_bytes);
   c.segments = place(24 * segments);

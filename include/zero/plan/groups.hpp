@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/core/limits.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/plan/layout.hpp>
 
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace zero {
-
-/// Most distinct pairs (learning-rate scale, weight decay or not) of one model.
-inline constexpr int max_update_groups = 16;
 
 /// Segments begin at multiples of so many elements: a parameter starts at a multiple of 256 bytes,
 /// and no element has more than four. A kernel's vector therefore lies in one segment.
@@ -45,7 +43,7 @@ struct update_groups {
 };
 
 /// Sorts parameters into update groups.
-/// @throws logic_error for more than `max_update_groups` distinct pairs.
+/// @throws logic_error for more than `max_groups` distinct pairs.
 [[nodiscard]] constexpr update_groups make_groups(model_plan_layout const& layout,
                                                   std::vector<parameter> const& parameters) {
   update_groups result;
@@ -62,7 +60,7 @@ struct update_groups {
       ++group;
     }
     if (group == static_cast<std::int32_t>(result.groups.size())) {
-      expects(group < max_update_groups,
+      expects(group < max_groups,
               "zero: more than 16 different pairs of lr_scale and weight_decay; use fewer");
       result.groups.push_back(wanted);
     }

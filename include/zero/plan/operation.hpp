@@ -15,9 +15,10 @@ enum class operation_kind : std::uint8_t {
   release,         ///< compute signals that the visit's work has been enqueued
   gather,          ///< all-gather of a unit's parameter shards into a slot
   accumulate,      ///< adds the gradient slot to the rank's own accumulators
-  exchange,        ///< all-to-all of one piece of the gradients into a receive buffer
+  exchange,        ///< the other ranks' parts of one piece of the gradients, into a receive buffer
   reduce_scatter,  ///< the communicator's own reduce-scatter, in place (`Reduction<Native>`)
-  sum,             ///< adds what was received, in rank order, into the accumulators of the shard
+  sum,             ///< adds the own part and what was received, in rank order, into the
+                   ///< accumulators of the shard
   gather_sums,     ///< all-gather of the summed shards of the accumulators (stage 0)
   norm,            ///< total of the squared gradients of the rank's shard
   agree,           ///< all-gather of one small record a rank; decides norm, skip, clip and scale
@@ -53,6 +54,7 @@ enum operation_flags : std::uint8_t {
   flag_closes = 8,  ///< release: last visit that uses the gradient slot
   flag_frees = 16,  ///< release: the parameter slot is given away afterwards
   flag_wide = 32,   ///< the accumulators travel, not the gradient slot (stages 0 and 1, k > 1)
+  flag_whole = 64,  ///< uses the accumulators of all shards, not of the own one alone
 };
 
 /// One operation of a segment: a kind and the buffers it uses. Elements and pieces are positions
@@ -60,9 +62,9 @@ enum operation_flags : std::uint8_t {
 struct operation {
   operation_kind kind = operation_kind::acquire;  ///< what is done
   std::uint8_t flags = 0;                         ///< `operation_flags`, or-ed
-  std::int16_t parameter_slot = -1;               ///< -1: none
-  std::int16_t gradient_slot = -1;                ///< -1: none
-  std::int16_t receive = -1;                      ///< receive buffer, 0 or 1
+  std::int16_t receive = -1;                      ///< receive buffer, 0 or 1; -1: none
+  std::int32_t parameter_slot = -1;               ///< -1: none
+  std::int32_t gradient_slot = -1;                ///< -1: none
   std::int32_t unit = -1;                         ///< -1: of the whole step
   std::int32_t range = -1;                        ///< set where an operation covers one range only
   std::int64_t piece_begin = 0;                   ///< elements inside the shard
@@ -95,22 +97,24 @@ struct operation {
 
 /// Things that operations read and write; dependencies are stated in these terms only.
 enum class resource_kind : std::uint8_t {
-  parameters,      ///< of a unit, in the pool of parameters
-  accumulators,    ///< of a unit
-  parameter_slot,  ///< a range of the working memory, with one unit's gathered parameters
-  gradient_slot,   ///< the same with one unit's gradients
-  receive,         ///< a receive buffer
-  partials,        ///< the norm's blocks, all units
-  scalars,         ///< decision of the step, loss scale
+  parameters,           ///< of a unit, in the pool of parameters
+  accumulators,         ///< of a unit, the rank's own shard
+  others_accumulators,  ///< of a unit, the other ranks' shards, where this rank holds them
+  parameter_slot,       ///< a range of the working memory, with one unit's gathered parameters
+  gradient_slot,        ///< the same with one unit's gradients
+  receive,              ///< a receive buffer
+  partials,             ///< the norm's blocks, all units
+  scalars,              ///< decision of the step, loss scale
 };
 
 /// Number of enumerators of `resource_kind`.
-inline constexpr int resource_kinds = 7;
+inline constexpr int resource_kinds = 8;
 
 /// Name of a resource for messages and printed plans.
 [[nodiscard]] constexpr char const* name(resource_kind kind) {
   constexpr std::array<char const*, resource_kinds> names{"parameters",
                                                           "accumulators",
+                                                          "others' accumulators",
                                                           "parameter slot",
                                                           "gradient slot",
                                                           "receive buffer",
@@ -167,13 +171,16 @@ struct access_list {
     case operation_kind::accumulate:
       a.add(gradient_slot, op.gradient_slot, false);
       a.add(accumulators, op.unit, true);
+      if (op.has(flag_whole)) {
+        a.add(others_accumulators, op.unit, true);
+      }
       if (op.has(flag_last)) {
         a.add(partials, 0, true);
       }
       break;
     case operation_kind::exchange:
       if (op.has(flag_wide)) {
-        a.add(accumulators, op.unit, false);
+        a.add(others_accumulators, op.unit, false);
       } else {
         a.add(gradient_slot, op.gradient_slot, false);
       }
@@ -182,6 +189,7 @@ struct access_list {
     case operation_kind::reduce_scatter:
       if (op.has(flag_wide)) {
         a.add(accumulators, op.unit, true);
+        a.add(others_accumulators, op.unit, true);
       } else {
         a.add(gradient_slot, op.gradient_slot, true);
       }
@@ -189,7 +197,8 @@ struct access_list {
     case operation_kind::sum:
       if (op.receive >= 0) {
         a.add(receive, op.receive, false);
-      } else if (op.gradient_slot >= 0) {
+      }
+      if (op.gradient_slot >= 0) {
         a.add(gradient_slot, op.gradient_slot, false);
       }
       a.add(accumulators, op.unit, true);
@@ -198,7 +207,8 @@ struct access_list {
       }
       break;
     case operation_kind::gather_sums:
-      a.add(accumulators, op.unit, true);
+      a.add(accumulators, op.unit, false);
+      a.add(others_accumulators, op.unit, true);
       break;
     case operation_kind::norm:
       a.add(partials, 0, false);
@@ -209,6 +219,9 @@ struct access_list {
       break;
     case operation_kind::update:
       a.add(accumulators, op.unit, false);
+      if (op.has(flag_whole)) {
+        a.add(others_accumulators, op.unit, false);
+      }
       a.add(scalars, 0, false);
       a.add(parameters, op.unit, true);
       break;

@@ -83,7 +83,7 @@ struct execution_plan {
   for (int i = 0; i < pass_kinds; ++i) {
     plan.passes.push_back(emit_pass(plan.layout, plan.program, plan.config, pass_at(i)));
   }
-  plan.step = emit_step(plan.layout, plan.program);
+  plan.step = emit_step(plan.layout, plan.program, plan.config);
   return plan;
 }
 

@@ -22,7 +22,7 @@ enum class pool : std::uint8_t {
   optimizer,        ///< master weights and moments
   parameter_slots,  ///< gathered parameters (stage 3)
   gradient_slots,   ///< gradients of open units
-  receive,          ///< two pieces of the ordered reduction
+  receive,          ///< two pieces of the ordered reduction, the other ranks' parts of each
   control,          ///< norm blocks, records, decision, tables
 };
 
@@ -135,7 +135,8 @@ constexpr std::int64_t slot_formula(slot_plan const& plan,
         // wide exchanges (stages 0 and 1) may happen in any run with several micro-steps
         auto const wire = std::max(p, unit.gradients_sharded ? p : g);
         for (auto const w : {p, wire}) {
-          piece = std::max(piece, world * w * std::min(range.shard, piece_elements(config, w)));
+          auto const elements = std::min(range.shard, piece_elements(config, w));
+          piece = std::max(piece, (world - 1) * w * elements);
         }
       }
     }

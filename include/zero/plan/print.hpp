@@ -51,6 +51,7 @@ namespace detail {
   add(flag_closes, "closes-gradient");
   add(flag_frees, "frees-slot");
   add(flag_wide, "wide");
+  add(flag_whole, "all-shards");
   return text;
 }
 

@@ -138,10 +138,11 @@ struct slot_plan {
 }
 
 /// Most elements of a shard that one piece of an ordered reduction covers: `piece_bytes` of what
-/// all ranks send, in whole norm blocks, and at least one block.
+/// the other ranks send, in whole norm blocks, and at least one block.
 [[nodiscard]] constexpr std::int64_t piece_elements(plan_config const& config,
                                                     std::int64_t wire_bytes) {
-  auto const fits = config.piece_bytes / (std::int64_t{config.world} * wire_bytes);
+  auto const others = std::max(std::int64_t{config.world} - 1, std::int64_t{1});
+  auto const fits = config.piece_bytes / (others * wire_bytes);
   return std::max(norm_block, fits / norm_block * norm_block);
 }
 
@@ -232,7 +233,7 @@ class pass_emitter {
     if (layout_.resident_unit >= 0) {
       auto op = make(operation_kind::acquire, layout_.resident_unit);
       if (pass_.train && unit(op.unit).trained) {
-        op.gradient_slot = static_cast<std::int16_t>(gradients_.intervals[0].slot);
+        op.gradient_slot = gradients_.intervals[0].slot;
         op.flags |= flag_opens;
       }
       result_.operations.push_back(op);
@@ -251,7 +252,7 @@ class pass_emitter {
 
   constexpr void gather(slot_interval const& interval) {
     auto op = make(operation_kind::gather, interval.unit);
-    op.parameter_slot = static_cast<std::int16_t>(interval.slot);
+    op.parameter_slot = interval.slot;
     result_.operations.push_back(op);
   }
 
@@ -266,12 +267,12 @@ class pass_emitter {
     slot_interval const* gradient_interval = nullptr;
     if (p >= 0) {
       parameter_interval = &parameters_.intervals[static_cast<std::size_t>(p)];
-      op.parameter_slot = static_cast<std::int16_t>(parameter_interval->slot);
+      op.parameter_slot = parameter_interval->slot;
       op.flags |= parameter_interval->close == point ? flag_frees : 0;
     }
     if (g >= 0) {
       gradient_interval = &gradients_.intervals[static_cast<std::size_t>(g)];
-      op.gradient_slot = static_cast<std::int16_t>(gradient_interval->slot);
+      op.gradient_slot = gradient_interval->slot;
       op.flags |= gradient_interval->open == point ? flag_opens : 0;
       op.flags |= gradient_interval->close == point ? flag_closes : 0;
     }
@@ -291,7 +292,7 @@ class pass_emitter {
       auto op = make(operation_kind::release, layout_.resident_unit);
       bool const trained = pass_.train && unit(op.unit).trained;
       if (trained) {
-        op.gradient_slot = static_cast<std::int16_t>(gradients_.intervals[0].slot);
+        op.gradient_slot = gradients_.intervals[0].slot;
         op.flags |= flag_closes;
       }
       result_.operations.push_back(op);
@@ -303,7 +304,7 @@ class pass_emitter {
   }
 
   /// The whole of a stage: what happens to a unit's gradient after its last backward close.
-  constexpr void reduce(std::int32_t u, std::int16_t slot) {
+  constexpr void reduce(std::int32_t u, std::int32_t slot) {
     auto const& unit = this->unit(u);
     auto const first = static_cast<std::uint8_t>(pass_.first ? flag_first : 0);
     auto const last = static_cast<std::uint8_t>(pass_.last ? flag_last : 0);
@@ -313,7 +314,7 @@ class pass_emitter {
       auto op = make(operation_kind::accumulate, u);
       op.gradient_slot = slot;
       // among several ranks the norm waits for their sum
-      op.flags = static_cast<std::uint8_t>(first | (alone ? last : 0));
+      op.flags = static_cast<std::uint8_t>(first | (alone ? int{last} : int{flag_whole}));
       result_.operations.push_back(op);
     }
     if (alone || (!unit.gradients_sharded && !pass_.last)) {
@@ -323,7 +324,7 @@ class pass_emitter {
     auto const base = static_cast<std::uint8_t>((wide ? flag_wide | flag_first : first) | last);
     if (config_.native_reduction) {
       auto op = make(operation_kind::reduce_scatter, u);
-      op.gradient_slot = wide ? std::int16_t{-1} : slot;
+      op.gradient_slot = wide ? std::int32_t{-1} : slot;
       op.flags = base;
       result_.operations.push_back(op);
       op.kind = operation_kind::sum;
@@ -338,7 +339,7 @@ class pass_emitter {
     }
   }
 
-  constexpr void exchange(std::int32_t u, std::int32_t r, std::int16_t slot, std::uint8_t flags) {
+  constexpr void exchange(std::int32_t u, std::int32_t r, std::int32_t slot, std::uint8_t flags) {
     auto const& range = layout_.ranges[static_cast<std::size_t>(r)];
     if (range.frozen) {
       return;
@@ -348,14 +349,13 @@ class pass_emitter {
     for (std::int64_t at = 0; at < range.shard; at += step) {
       auto op = make(operation_kind::exchange, u);
       op.range = r;
-      op.gradient_slot = wide ? std::int16_t{-1} : slot;
+      op.gradient_slot = wide ? std::int32_t{-1} : slot;
       op.receive = receive_;
       op.flags = flags;
       op.piece_begin = at;
       op.piece_end = std::min(range.shard, at + step);
       result_.operations.push_back(op);
       op.kind = operation_kind::sum;
-      op.gradient_slot = -1;
       result_.operations.push_back(op);
       receive_ = static_cast<std::int16_t>(1 - receive_);
     }
@@ -383,26 +383,31 @@ class pass_emitter {
 
 /// The operations of the step: norm, agreement, and the update of each trained unit in the order in
 /// which the next forward pass will want them. One point.
-[[nodiscard]] constexpr segment emit_step(model_plan_layout const& layout, program const& program) {
+[[nodiscard]] constexpr segment emit_step(model_plan_layout const& layout,
+                                          program const& program,
+                                          plan_config const& config) {
   segment result;
   result.starts.push_back(0);
   std::vector<char> seen(layout.units.size(), char{0});
-  auto add = [&](operation_kind kind, std::int32_t unit) {
+  auto add = [&](operation_kind kind, std::int32_t unit, std::uint8_t flags) {
     operation op;
     op.kind = kind;
+    op.flags = flags;
     op.unit = unit;
     result.operations.push_back(op);
   };
   auto update = [&](std::int32_t u) {
     if (u >= 0 && seen[static_cast<std::size_t>(u)] == 0) {
       seen[static_cast<std::size_t>(u)] = 1;
-      if (layout.units[static_cast<std::size_t>(u)].trained) {
-        add(operation_kind::update, u);
+      auto const& unit = layout.units[static_cast<std::size_t>(u)];
+      if (unit.trained) {
+        bool const whole = config.world > 1 && !unit.optimizer_sharded;
+        add(operation_kind::update, u, static_cast<std::uint8_t>(whole ? flag_whole : 0));
       }
     }
   };
-  add(operation_kind::norm, -1);
-  add(operation_kind::agree, -1);
+  add(operation_kind::norm, -1, 0);
+  add(operation_kind::agree, -1, 0);
   update(layout.resident_unit);
   for (auto const& token : program.forward) {
     update(token.unit);

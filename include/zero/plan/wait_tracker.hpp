@@ -20,7 +20,7 @@ struct resource_index {
 
   /// Resources of the plan.
   [[nodiscard]] constexpr std::int32_t resources() const {
-    return 2 * units + parameter_slots + gradient_slots + 4;
+    return 3 * units + parameter_slots + gradient_slots + 4;
   }
 
   /// Events of the plan: one for each resource and queue.
@@ -33,16 +33,18 @@ struct resource_index {
         return a.index;
       case resource_kind::accumulators:
         return units + a.index;
-      case resource_kind::parameter_slot:
+      case resource_kind::others_accumulators:
         return 2 * units + a.index;
+      case resource_kind::parameter_slot:
+        return 3 * units + a.index;
       case resource_kind::gradient_slot:
-        return 2 * units + parameter_slots + a.index;
+        return 3 * units + parameter_slots + a.index;
       case resource_kind::receive:
-        return 2 * units + parameter_slots + gradient_slots + a.index;
+        return 3 * units + parameter_slots + gradient_slots + a.index;
       case resource_kind::partials:
-        return 2 * units + parameter_slots + gradient_slots + 2;
+        return 3 * units + parameter_slots + gradient_slots + 2;
       case resource_kind::scalars:
-        return 2 * units + parameter_slots + gradient_slots + 3;
+        return 3 * units + parameter_slots + gradient_slots + 3;
     }
     return 0;
   }

@@ -59,7 +59,7 @@ constexpr void add_operation(traffic& t, execution_plan const& plan, operation c
     case operation_kind::exchange: {
       auto const& r = plan.layout.ranges[static_cast<std::size_t>(op.range)];
       auto const wire = wire_bytes(plan.config, r.type, op.has(flag_wide));
-      add_wire(t, collective::all_to_all, 1, others * (op.piece_end - op.piece_begin) * wire);
+      add_wire(t, collective::all_to_others, 1, others * (op.piece_end - op.piece_begin) * wire);
       break;
     }
     case operation_kind::reduce_scatter:

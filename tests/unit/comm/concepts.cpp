@@ -21,7 +21,7 @@ struct minimal {
 
   void all_gather(stream, zero::collective_tag const&, void const*, void*, std::int64_t) {}
 
-  void all_to_all(
+  void all_to_others(
       stream, zero::collective_tag const&, void const*, std::int64_t, void*, std::int64_t) {}
 
   void reduce_scatter(

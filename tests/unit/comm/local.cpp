@@ -142,7 +142,7 @@ TEST_CASE("local collectives allocate nothing") {
       comm.all_gather(
           {}, tag(i, 0), buffer.data() + std::ptrdiff_t{10} * comm.rank(), buffer.data(), 40);
       comm.end_group();
-      comm.all_to_all({}, tag(i, 0), buffer.data(), 40, other.data(), 40);
+      comm.all_to_others({}, tag(i, 0), buffer.data(), 40, other.data(), 40);
       comm.reduce_scatter({}, tag(i, 0), buffer.data(), 10, zero::dtype::fp32, 0.5);
       comm.all_reduce({}, tag(i, 0), buffer.data(), 30, zero::dtype::fp32);
       comm.broadcast({}, tag(i, 0), buffer.data(), 120, 1);
@@ -489,7 +489,7 @@ TEST_CASE("misuse of a local world is refused by a sentence") {
   CHECK_THROWS_AS(comm.broadcast({}, tag(1, 0), &value, 4, 2), zero::logic_error);
   CHECK_THROWS_AS(comm.broadcast({}, tag(1, 0), &value, -1, 0), zero::logic_error);
   CHECK_THROWS_AS(comm.all_gather({}, tag(1, 0), &value, &value, -1), zero::logic_error);
-  CHECK_THROWS_AS(comm.all_to_all({}, tag(1, 0), &value, 0, &value, -1), zero::logic_error);
+  CHECK_THROWS_AS(comm.all_to_others({}, tag(1, 0), &value, 0, &value, -1), zero::logic_error);
   CHECK_THROWS_AS(comm.all_reduce({}, tag(1, 0), &value, -1, zero::dtype::fp32), zero::logic_error);
   CHECK_THROWS_AS(comm.reduce_scatter({}, tag(1, 0), &value, -1, zero::dtype::fp32, 1),
                   zero::logic_error);

@@ -14,7 +14,7 @@ using zero::traffic;
 
 static_assert(std::is_trivially_copyable_v<traffic>);
 static_assert(zero::detail::sent_bytes(collective::all_gather, 10, 4, false) == 30);
-static_assert(zero::detail::sent_bytes(collective::all_to_all, 10, 4, false) == 30);
+static_assert(zero::detail::sent_bytes(collective::all_to_others, 10, 4, false) == 30);
 static_assert(zero::detail::sent_bytes(collective::reduce_scatter, 10, 4, false) == 30);
 static_assert(zero::detail::sent_bytes(collective::all_reduce, 10, 4, false) == 15);
 static_assert(zero::detail::sent_bytes(collective::all_reduce, 10, 3, false) == 13);  // 13.3
@@ -48,19 +48,19 @@ TEST_CASE("traffic: counters may be read while another thread counts") {
   zero::detail::traffic_counters counters;
   std::thread writer([&] {
     for (int i = 0; i < 1000; ++i) {
-      counters.add(collective::all_to_all, 5, 2);
+      counters.add(collective::all_to_others, 5, 2);
     }
   });
   std::int64_t last = 0;
   bool grows = true;
   for (int i = 0; i < 1000; ++i) {
-    std::int64_t const now = counters.read()[collective::all_to_all].count;
+    std::int64_t const now = counters.read()[collective::all_to_others].count;
     grows = grows && now >= last;
     last = now;
   }
   writer.join();
   CHECK(grows);
-  CHECK(counters.read()[collective::all_to_all] == traffic::entry{1000, 5000});
+  CHECK(counters.read()[collective::all_to_others] == traffic::entry{1000, 5000});
 }
 
 TEST_CASE("traffic: every collective has a name of its own") {
@@ -70,5 +70,5 @@ TEST_CASE("traffic: every collective has a name of its own") {
     names.emplace_back(name(static_cast<collective>(i)));
   }
   CHECK(names == std::vector<std::string>{
-                     "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast"});
+                     "all_gather", "all_to_others", "reduce_scatter", "all_reduce", "broadcast"});
 }

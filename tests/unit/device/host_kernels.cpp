@@ -27,7 +27,7 @@ TEST_CASE("kernels of nothing take null pointers") {
   host_kernels::zero({}, nullptr, 0);
   host_kernels::copy({}, nullptr, nullptr, 0);
   host_kernels::accumulate<bf16, float>({}, nullptr, nullptr, 0, true, nullptr);
-  host_kernels::sum<bf16, float>({}, nullptr, 0, 3, nullptr, 0, true, nullptr);
+  host_kernels::sum<bf16, float>({}, nullptr, nullptr, 0, 1, 3, nullptr, 0, true, nullptr);
   host_kernels::squares<float>({}, nullptr, 0, nullptr);
   host_kernels::cast<fp16>({}, nullptr, nullptr, 0);
   host_kernels::widen<fp16>({}, nullptr, nullptr, 0);
@@ -40,14 +40,22 @@ TEST_CASE("kernels of nothing take null pointers") {
 
 TEST_CASE("contributions are added in rank order, not in any other") {
   // 2^24 + 1 - 2^24 is 0 in FP32 in this order; from the right it would be 1.
-  std::vector<float> const received = {0x1p24F, 1.0F, -0x1p24F};
-  float sum = std::numeric_limits<float>::quiet_NaN();
-  host_kernels::sum<float, float>({}, received.data(), 1, 3, &sum, 1, false, nullptr);
-  CHECK(sum == 0.0F);
+  std::vector<float> const parts = {0x1p24F, 1.0F, -0x1p24F};
+  for (int rank = 0; rank < 3; ++rank) {
+    std::vector<float> received = parts;
+    received.erase(received.begin() + rank);
+    float const own = parts[static_cast<std::size_t>(rank)];
+    float sum = std::numeric_limits<float>::quiet_NaN();
+    host_kernels::sum<float, float>({}, &own, received.data(), 1, rank, 3, &sum, 1, false, nullptr);
+    CHECK(sum == 0.0F);
+    sum = own;  // in place
+    host_kernels::sum<float, float>({}, &sum, received.data(), 1, rank, 3, &sum, 1, false, nullptr);
+    CHECK(sum == 0.0F);
+  }
   // The ranks' total is formed first: 1 + (2^24 + -2^24), not (1 + 2^24) + -2^24.
   std::vector<float> const two = {0x1p24F, -0x1p24F};
-  sum = 1;
-  host_kernels::sum<float, float>({}, two.data(), 1, 2, &sum, 1, true, nullptr);
+  float sum = 1;
+  host_kernels::sum<float, float>({}, &two[1], two.data(), 1, 1, 2, &sum, 1, true, nullptr);
   CHECK(sum == 1.0F);
 }
 
@@ -55,7 +63,8 @@ TEST_CASE("a native accumulator is rounded once, after the sum in FP32") {
   // 256 + (1 + 1): the FP32 total 258 is a bf16 number; adding one by one would stay at 256.
   std::vector<bf16> const received = {zero::from_float<bf16>(1), zero::from_float<bf16>(1)};
   bf16 accumulator = zero::from_float<bf16>(256);
-  host_kernels::sum<bf16, bf16>({}, received.data(), 1, 2, &accumulator, 1, true, nullptr);
+  host_kernels::sum<bf16, bf16>(
+      {}, received.data(), &received[1], 1, 0, 2, &accumulator, 1, true, nullptr);
   CHECK(zero::to_float(accumulator) == 258.0F);
 }
 

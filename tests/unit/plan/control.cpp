@@ -20,7 +20,8 @@ TEST_CASE("the parts of the control pool are aligned, do not overlap, and fill i
         CHECK(start % zero::parameter_alignment_bytes == 0);
       }
       CHECK(c.scratch - c.partials >= 8 * blocks);
-      CHECK(c.records - c.scratch >= 8 * (blocks / zero::norm_block));
+      CHECK(c.records - c.scratch == zero::detail::round_up(8 * zero::norm_scratch(blocks),
+                                                            zero::parameter_alignment_bytes));
       CHECK(c.state - c.records >= 24);
       CHECK(c.segments - c.state >= 1024);
       CHECK(c.window - c.segments >= 24 * segments);

@@ -66,7 +66,7 @@ TEST_CASE("a sequence stays free of races across the ends of captured graphs") {
 // read-after-read.
 TEST_CASE("leaving out a family of waits that orders a write is seen as a race") {
   std::mt19937 random(33);
-  std::array<int, 64> seen{};
+  std::array<int, zero::resource_kinds * zero::queue_count * zero::queue_count> seen{};
   for (int round = 0; round < 600; ++round) {
     auto const plan = zero::test::draw_case(random).plan();
     for (int r = 0; r < zero::resource_kinds; ++r) {
@@ -93,6 +93,15 @@ TEST_CASE("leaving out a family of waits that orders a write is seen as a race")
     families += s;
   }
   CHECK(families >= 9);  // the mutants are not vacuous: so many families of waits exist
+  auto const was_seen = [&](resource_kind r, queue waiter, queue source) {
+    return seen[static_cast<std::size_t>(
+               (static_cast<int>(r) * zero::queue_count + static_cast<int>(waiter)) *
+                   zero::queue_count +
+               static_cast<int>(source))] != 0;
+  };
+  // What follows from reading the own part where it lies.
+  CHECK(was_seen(resource_kind::gradient_slot, queue::compute, queue::reduce));
+  CHECK(was_seen(resource_kind::others_accumulators, queue::comm, queue::reduce));
 }
 
 constexpr bool races_in_constant_expression() {

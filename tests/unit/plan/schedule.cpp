@@ -79,12 +79,17 @@ TEST_CASE(
       auto const& pass = plan.passes[static_cast<std::size_t>(i)];
       std::vector<std::int64_t> exchanged(plan.layout.ranges.size(), 0);
       std::vector<std::int64_t> summed(plan.layout.ranges.size(), 0);
+      std::int32_t slot = -1;
       for (auto const& op : pass.operations) {
         if (op.kind == operation_kind::exchange || op.kind == operation_kind::sum) {
           auto& at =
               (op.kind == operation_kind::sum ? summed
                                               : exchanged)[static_cast<std::size_t>(op.range)];
           CHECK(op.piece_begin == at);
+          // the accumulators, or the slot of the unit's gradient: of the exchange and of its sum
+          CHECK((op.gradient_slot < 0) == op.has(zero::flag_wide));
+          CHECK(op.gradient_slot == (op.kind == operation_kind::sum ? slot : op.gradient_slot));
+          slot = op.gradient_slot;
           CHECK(op.piece_begin % zero::norm_block == 0);
           at = op.piece_end;
         }

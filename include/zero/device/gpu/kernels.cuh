@@ -88,16 +88,23 @@ struct gpu_kernels {
 
   /// Adds the ranks' contributions, in rank order and in FP32, and the total to the accumulator:
   /// ((r0 + r1) + r2 ...), then accumulator + total, rounded once to A.
-  /// @param received     rank k's n elements start at `received + k * stride`
-  /// @param stride       elements between ranks
+  /// The own contribution is read where it lies, which may be the accumulator itself.
+  /// @param own          rank `rank`'s n elements
+  /// @param received     the others', as `all_to_others` delivers them: rank k's n elements start
+  /// at
+  ///                     `received + place_among_others(k, rank) * stride`; null for one rank
+  /// @param stride       elements between them
+  /// @param rank         from 0
   /// @param ranks        at least 1
-  /// @param accumulator  n elements
+  /// @param accumulator  n elements: `own`, or apart from it
   /// @param add          false: the old content is not read
   /// @param partials     null, or `norm_blocks(n)` sums of the squares of the result
   template <element W, element A>
   static void sum(cudaStream_t stream,
+                  W const* own,
                   W const* received,
                   std::int64_t stride,
+                  int rank,
                   int ranks,
                   A* accumulator,
                   std::int64_t n,
@@ -111,14 +118,12 @@ struct gpu_kernels {
         norm_blocks(n),
         norm_lanes,
         stream,
-        received,
-        stride,
-        ranks,
+        detail::rank_parts<W>{own, received, stride, rank, ranks},
         accumulator,
         n,
         add,
         partials,
-        (whole_stride || ranks == 1) && detail::aligned_for_vectors(received, accumulator));
+        (whole_stride || ranks <= 2) && detail::aligned_for_vectors(own, received, accumulator));
   }
 
   /// The partial sums of squares of n elements that are there already: one read of them.

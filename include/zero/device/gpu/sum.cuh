@@ -4,6 +4,7 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
@@ -14,21 +15,36 @@
 
 namespace zero::detail {
 
-/// One thread's eight elements of `sum_kernel`.
+/// The ranks' parts of what is summed: the own one where it lies, the others' as they arrived.
+template <element W>
+struct rank_parts {
+  W const* own;
+  W const* received;
+  std::int64_t stride;  ///< elements between the others' parts
+  int rank;             ///< whose part `own` is
+  int ranks;
+
+  /// Rank k's part.
+  [[nodiscard]] __device__ W const* of(int k) const {
+    return k == rank ? own : received + place_among_others(k, rank) * stride;
+  }
+};
+
+/// One thread's eight elements of `sum_kernel`. The accumulator may be the own part: it is written
+/// after all parts were read.
 /// @return in result, what the accumulator holds afterwards
 template <access_by By, element W, element A>
-__device__ void sum_lane(W const* received,
-                         std::int64_t stride,
-                         int ranks,
+__device__ void sum_lane(rank_parts<W> const& parts,
+                         std::int64_t first,
                          A* accumulator,
                          std::int64_t count,
                          bool add_to,
                          float (&result)[norm_lane_elements]) {
-  load<By>(received, count, result);
+  load<By>(parts.of(0) + first, count, result);
 #pragma unroll 4
-  for (int rank = 1; rank < ranks; ++rank) {
+  for (int k = 1; k < parts.ranks; ++k) {
     float contribution[norm_lane_elements];
-    load<By>(received + rank * stride, count, contribution);
+    load<By>(parts.of(k) + first, count, contribution);
 #pragma unroll
     for (int i = 0; i < norm_lane_elements; ++i) {
       result[i] = add(result[i], contribution[i]);
@@ -48,9 +64,7 @@ __device__ void sum_lane(W const* received,
 /// `gpu_kernels::sum`: the ranks' parts in rank order, and the squares of the result while it is in
 /// registers. A thread block a norm block.
 template <element W, element A>
-__global__ void __launch_bounds__(norm_lanes) sum_kernel(W const* received,
-                                                         std::int64_t stride,
-                                                         int ranks,
+__global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
                                                          A* accumulator,
                                                          std::int64_t n,
                                                          bool add_to,
@@ -61,11 +75,9 @@ __global__ void __launch_bounds__(norm_lanes) sum_kernel(W const* received,
   std::int64_t const count = n - first;
   float result[norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
-    sum_lane<access_by::vector>(
-        received + first, stride, ranks, accumulator + first, count, add_to, result);
+    sum_lane<access_by::vector>(parts, first, accumulator + first, count, add_to, result);
   } else if (count > 0) {
-    sum_lane<access_by::element>(
-        received + first, stride, ranks, accumulator + first, count, add_to, result);
+    sum_lane<access_by::element>(parts, first, accumulator + first, count, add_to, result);
   }
   if (partials != nullptr) {
     store_block_sum(lane_squares(result), partials + blockIdx.x);

@@ -9,6 +9,7 @@
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
+#include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
@@ -94,8 +95,8 @@ class nccl_link {
     }
   }
 
-  /// Sends and receives of an all-to-all, beginning with the next rank, so that the ranks do not
-  /// all turn to the same one at once.
+  /// Sends to the other ranks and receives from them, beginning with the next one, so that not all
+  /// turn to the same rank at once. The own chunk stays where it is.
   ncclResult_t exchange(ncclComm_t comm,
                         cudaStream_t stream,
                         std::byte const* send,
@@ -105,14 +106,14 @@ class nccl_link {
     int const ranks = handle.size();
     int const me = handle.rank();
     auto const count = static_cast<std::size_t>(bytes);
-    // The own chunk travels with the others: a copy of its own before them would not overlap.
     ncclResult_t result = ncclGroupStart();
-    for (int i = 0; i < ranks && result == ncclSuccess; ++i) {
+    for (int i = 1; i < ranks && result == ncclSuccess; ++i) {
       int const to = (me + i) % ranks;
       int const from = (me + ranks - i) % ranks;
       result = ncclSend(send + to * stride, count, ncclUint8, to, comm, stream);
       if (result == ncclSuccess || result == ncclInProgress) {
-        result = ncclRecv(receive + from * bytes, count, ncclUint8, from, comm, stream);
+        result = ncclRecv(
+            receive + place_among_others(from, me) * bytes, count, ncclUint8, from, comm, stream);
       }
       result = result == ncclInProgress ? ncclSuccess : result;
     }
@@ -235,7 +236,7 @@ class nccl_link {
     try_one(stream, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
       return ncclAllGather(first + handle.rank() * bytes, first, count, ncclUint8, comm, stream);
     });
-    try_one(stream, collective::all_to_all, "ncclGroupEnd", [&](ncclComm_t comm) {
+    try_one(stream, collective::all_to_others, "ncclGroupEnd", [&](ncclComm_t comm) {
       return exchange(comm, stream, first, bytes, second, bytes);
     });
     try_one(stream, collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
