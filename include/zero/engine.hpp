@@ -103,8 +103,9 @@ class basic_zero_engine {
   /// The ZeRO stage, 0 to 3.
   static constexpr int stage = Stage::value;
 
-  /// Lays the model out, allocates, and compares the plan with those of the other ranks. Parameters
-  /// are zero until `initialize`. Collective.
+  /// Lays the model out, allocates, loads every kernel that it can launch, compares the plan with
+  /// those of the other ranks, and runs each collective once, small. Parameters are zero until
+  /// `initialize`. Collective; waits; ends with a barrier.
   /// @param model         the container; its tensors' addresses are the engine's to set
   /// @param communicator  this rank's end of the world
   /// @param settings      the same on every rank

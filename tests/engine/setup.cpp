@@ -138,6 +138,15 @@ TEST_CASE("the program belongs to what ranks must agree on") {
       two, {{[](model& m, type::options&) { m.swapped = true; }, "the program of rank 2 differ"}});
 }
 
+TEST_CASE("construction runs each collective of the engine once and ends with a barrier") {
+  zero::laws::warm_up_law<platform, engine<zero::Stage<0>>>(layers, false);
+  zero::laws::warm_up_law<platform, engine<zero::Stage<3>>>(layers, false);
+  zero::laws::warm_up_law<platform, engine<zero::Stage<1>, zero::Reduction<zero::Native>>>(layers,
+                                                                                           true);
+  zero::laws::warm_up_law<platform, engine<zero::Stage<2>, zero::Reduction<zero::Native>>>(layers,
+                                                                                           true);
+}
+
 TEST_CASE("settings that make no sense are refused") {
   using type = engine<>;
   auto const refused = [](char const* part, auto change) {

@@ -9,15 +9,19 @@
 #include <zero/core/error.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
+#include <zero/core/traffic.hpp>
 #include <zero/model/program.hpp>
 
 #include <boost/hana/define_struct.hpp>
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -105,6 +109,45 @@ void other_type_law(typename Engine::model_type const& model,
     CAPTURE(part);
     CHECK(contains(error, part));
     CHECK(contains(error, "rank 2"));
+  }
+}
+
+/// Construction runs each kind of collective that the engine makes, and no rank returns from it
+/// before all have come.
+template <class Platform, class Engine>
+void warm_up_law(typename Engine::model_type const& model, bool native_reduction) {
+  for (int const ranks : {1, 2, 3}) {
+    std::atomic<int> come{0};
+    auto const errors = errors_of<Platform>(ranks, [&](auto communicator) {
+      if (communicator.rank() + 1 == ranks) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      ++come;
+      auto engine = Platform::template make<Engine>(
+          model, std::move(communicator), typename Engine::options{});
+      CHECK(come == ranks);
+      auto const sent = engine.traffic();
+      bool const several = ranks > 1;
+      CHECK((sent[collective::all_gather].count > 0) == several);
+      CHECK((sent[collective::broadcast].count > 0) == several);
+      CHECK((sent[collective::all_to_all].count > 0) == (several && !native_reduction));
+      CHECK((sent[collective::reduce_scatter].count > 0) == (several && native_reduction));
+      // Nothing comes later that was not there: each kind that a run needs has been run.
+      engine.initialize(initial_values);
+      plain_step(engine);
+      plain_step(engine, 2);
+      static_cast<void>(engine.replica_hash());
+      static_cast<void>(engine.parameters_hash());
+      auto const all = engine.traffic();
+      for (int c = 0; c < collective_count; ++c) {
+        auto const kind = static_cast<collective>(c);
+        CAPTURE(name(kind));
+        CHECK((all[kind].count == 0 || sent[kind].count > 0));
+      }
+    });
+    for (auto const& error : errors) {
+      CHECK(error == std::string());
+    }
   }
 }
 

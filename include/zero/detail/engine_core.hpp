@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/comm/concepts.hpp>
+#include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/float_environment.hpp>
 #include <zero/core/tensor.hpp>
@@ -68,7 +69,8 @@ class engine_core {
   using parameter_type = typename Types::parameter_type;
   using stream = typename device_type::stream_type;
 
-  /// Collective: compares the plan's digest over the ranks, runs the collective once, zeroes pools.
+  /// Collective: zeroes the pools, loads the kernels, compares the plan's digest over the ranks,
+  /// runs each collective once; ends with a barrier.
   template <class... DeviceArguments>
   engine_core(execution_plan plan,
               bound_model model,
@@ -618,6 +620,43 @@ class engine_core {
     reset_state();
     compare_plans();
     register_pools();
+    warm_up();
+  }
+
+  /// Runs each kind of collective that this engine makes once, small, on what it will run them, and
+  /// ends with a barrier: whatever a transport sets up at a first use is there when this returns.
+  /// The plans of the ranks are equal, and so are these calls.
+  void warm_up() {
+    auto const world = plan_.config.world;
+    if (world == 1) {
+      return;
+    }
+    auto* const window = control_.window();
+    auto* const other = window + full_window_bytes / 2;
+    auto const run = [&](auto call) {
+      auto const tag = outside_tag("warm-up");
+      device_.enqueue(queue::comm, [this, tag, window, other, call](stream s) {
+        call(communicator_, s, tag, window, other);
+      });
+    };
+    static constexpr std::int64_t bytes = 64;
+    run([](auto& c, stream s, auto const& tag, std::byte* to, std::byte*) {
+      c.broadcast(s, tag, to, bytes, 0);
+    });
+    if (!plan_.config.native_reduction) {
+      run([](auto& c, stream s, auto const& tag, std::byte* from, std::byte* to) {
+        c.all_to_all(s, tag, from, bytes, to, bytes);
+      });
+    } else {
+      for (auto const type : {dtype_of<parameter_type>, dtype::fp32}) {
+        run([type, prescale = prescale_](
+                auto& c, stream s, auto const& tag, std::byte* buffer, std::byte*) {
+          c.reduce_scatter(s, tag, buffer, bytes / bytes_of(type), type, prescale);
+        });
+      }
+    }
+    static_cast<void>(
+        gather(std::int64_t{}, "warm-up"));  // an all-gather: nobody leaves it before all came
   }
 
   void reset_state() {
@@ -753,9 +792,9 @@ class engine_core {
 
   /// A value of each rank. Collective; waits; allocates.
   template <class T>
-  [[nodiscard]] std::vector<T> gather(T const& mine) {
+  [[nodiscard]] std::vector<T> gather(T const& mine, char const* what = "comparison of plans") {
     std::vector<T> all(static_cast<std::size_t>(plan_.config.world));
-    gather_bytes(&mine, sizeof mine, all.data(), "comparison of plans");
+    gather_bytes(&mine, sizeof mine, all.data(), what);
     return all;
   }
 
