@@ -9,6 +9,7 @@
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
+#include <zero/detail/plan_comparison.hpp>
 #include <zero/detail/pool_memory.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/options.hpp>
@@ -17,7 +18,6 @@
 #include <zero/plan/plan.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -739,82 +739,18 @@ class engine_core {
 
   void compare_plans() {
     auto mine = digest_of(plan_);
-    mine.parts[digest_part_of_names] = digest_of_names(model_.parameters.size());
     mine.parts[digest_part_of_step] = digest_of_step();
-    auto const all = gather(mine);
-    for (std::size_t p = 0; p < mine.parts.size(); ++p) {
-      for (std::size_t r = 0; r < all.size(); ++r) {
-        if (all[r].parts[p] != all[0].parts[p]) {
-          throw logic_error("zero::ZeroEngine: the ranks disagree: " +
-                            (p == digest_part_of_names
-                                 ? first_other_name(r)
-                                 : std::string(digest_part_name(p)) + " of rank " +
-                                       std::to_string(r) + " differ from those of rank 0") +
-                            "; build every rank's engine alike.");
-        }
-      }
-    }
-  }
-
-  /// "'blocks.3.qkv' [30, 10]".
-  [[nodiscard]] static std::string name_and_shape(parameter_view const& p) {
-    std::string text = "'" + p.name + "' [";
-    for (int d = 0; d < p.shape.rank(); ++d) {
-      text += (d == 0 ? "" : ", ") + std::to_string(p.shape[d]);
-    }
-    return text + "]";
-  }
-
-  /// Of the first `count` parameters.
-  [[nodiscard]] std::uint64_t digest_of_names(std::size_t count) const {
-    fnv1a h;
-    for (std::size_t i = 0; i < count; ++i) {
-      h.add(name_and_shape(model_.parameters[i]));
-    }
-    return h.value();
-  }
-
-  /// The first parameter that has another name or shape on rank `other` than on rank 0, in words;
-  /// the ranks search for it together. Collective.
-  [[nodiscard]] std::string first_other_name(std::size_t other) {
-    std::size_t alike = 0;
-    std::size_t different = model_.parameters.size();  // so many of them are not all alike
-    while (different - alike > 1) {
-      auto const middle = alike + (different - alike) / 2;
-      auto const digests = gather(digest_of_names(middle));
-      (digests[other] == digests[0] ? alike : different) = middle;
-    }
-    auto const text = name_and_shape(model_.parameters[alike]);
-    auto const texts = gather_texts(text);
-    return "parameter " + std::to_string(alike) + " is " + texts[0] + " on rank 0 and " +
-           texts[other] + " on rank " + std::to_string(other);
+    compare_between_ranks(mine, model_.parameters, [this](auto const& value) {
+      return gather(value, "comparison of plans");
+    });
   }
 
   /// A value of each rank. Collective; waits; allocates.
   template <class T>
-  [[nodiscard]] std::vector<T> gather(T const& mine, char const* what = "comparison of plans") {
+  [[nodiscard]] std::vector<T> gather(T const& mine, char const* what) {
     std::vector<T> all(static_cast<std::size_t>(plan_.config.world));
     gather_bytes(&mine, sizeof mine, all.data(), what);
     return all;
-  }
-
-  /// A text of each rank, in pieces that fit for any number of ranks. Collective; waits; allocates.
-  [[nodiscard]] std::vector<std::string> gather_texts(std::string const& mine) {
-    auto const sizes = gather(static_cast<std::int64_t>(mine.size()));
-    std::vector<std::string> texts(sizes.size());
-    auto const longest = static_cast<std::size_t>(*std::ranges::max_element(sizes));
-    for (std::size_t at = 0; at < longest; at += piece_of_text{}.size()) {
-      piece_of_text piece{};
-      mine.copy(piece.data(), piece.size(), std::min(at, mine.size()));
-      auto const pieces = gather(piece);
-      for (std::size_t r = 0; r < texts.size(); ++r) {
-        texts[r].append(pieces[r].data(), piece.size());
-      }
-    }
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-      texts[r].resize(static_cast<std::size_t>(sizes[r]));
-    }
-    return texts;
   }
 
   void tell_others(std::exception_ptr error) noexcept {
@@ -831,8 +767,6 @@ class engine_core {
     } catch (...) {  // no memory for the text: the others learn it when this rank leaves
     }
   }
-
-  using piece_of_text = std::array<char, 64>;
 
   execution_plan plan_;
   bound_model model_;
