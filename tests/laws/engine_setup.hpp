@@ -130,7 +130,7 @@ void warm_up_law(typename Engine::model_type const& model, bool native_reduction
       bool const several = ranks > 1;
       CHECK((sent[collective::all_gather].count > 0) == several);
       CHECK((sent[collective::broadcast].count > 0) == several);
-      CHECK((sent[collective::all_to_all].count > 0) == (several && !native_reduction));
+      CHECK((sent[collective::all_to_others].count > 0) == (several && !native_reduction));
       CHECK((sent[collective::reduce_scatter].count > 0) == (several && native_reduction));
       // Nothing comes later that was not there: each kind that a run needs has been run.
       engine.initialize(initial_values);

@@ -645,11 +645,11 @@ class engine_core {
     });
     if (!plan_.config.native_reduction) {
       run([](auto& c, stream s, auto const& tag, std::byte* from, std::byte* to) {
-        c.all_to_all(s, tag, from, bytes, to, bytes);
+        c.all_to_others(s, tag, from, bytes, to, bytes);
       });
     } else {
       for (auto const type : {dtype_of<parameter_type>, dtype::fp32}) {
-        run([type, prescale = prescale_](
+        run([type, prescale = bodies_.prescale(false)](
                 auto& c, stream s, auto const& tag, std::byte* buffer, std::byte*) {
           c.reduce_scatter(s, tag, buffer, bytes / bytes_of(type), type, prescale);
         });
