@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds NCCL beside the CUDA toolkit, under NCCL_ROOT or where the system keeps libraries. Defines NCCL::NCCL.
-set(nccl_hints "")
-if(CUDAToolkit_FOUND)
-  set(nccl_hints HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_DIR})
-endif()
-find_path(NCCL_INCLUDE_DIR nccl.h ${nccl_hints})
-find_library(NCCL_LIBRARY nccl ${nccl_hints})
+# Finds NCCL under NCCL_ROOT, beside the CUDA toolkit, where the system keeps libraries, or in one of the folders
+# ZERO_NVIDIA_FOLDERS. Defines NCCL::NCCL.
+find_path(
+  NCCL_INCLUDE_DIR
+  nccl.h
+  HINTS ${CUDAToolkit_INCLUDE_DIRS}
+  PATHS ${ZERO_NVIDIA_FOLDERS}
+  PATH_SUFFIXES include
+)
+# The library beside the header is the one that fits. pip's package has no libnccl.so.
+find_library(
+  NCCL_LIBRARY
+  NAMES nccl libnccl.so.2
+  HINTS "${NCCL_INCLUDE_DIR}/.." ${CUDAToolkit_LIBRARY_DIR}
+  PATHS ${ZERO_NVIDIA_FOLDERS}
+  PATH_SUFFIXES lib lib64
+)
 
 set(NCCL_VERSION "")
 if(NCCL_INCLUDE_DIR)

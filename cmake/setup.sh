@@ -58,6 +58,10 @@ zero_has_package() {
   esac
 }
 
+# zero_has_header FILE: whether g++ finds it, by itself or in a folder of CMAKE_PREFIX_PATH, where CMake looks, too.
 zero_has_header() {
-  command -v g++ >/dev/null && g++ -E -x c++ - <<<"#include <$1>" >/dev/null 2>&1
+  local prefix folders=() prefixes=()
+  IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}"; do folders+=(-isystem "$prefix/include"); done
+  command -v g++ >/dev/null && g++ -E -x c++ "${folders[@]}" - <<<"#include <$1>" >/dev/null 2>&1
 }

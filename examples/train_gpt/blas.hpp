@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "allocation_count.hpp"
-
-#include <cblas.h>
-
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace train_gpt {
@@ -19,7 +16,8 @@ struct matrix {
   bool transposed = false;
 };
 
-/// c [m, n] = alpha * a [m, k] * b [k, n] + beta * c, on the calling thread.
+/// c [m, n] = alpha * a [m, k] * b [k, n] + beta * c, on the calling thread. `Real` is float or
+/// double, c is not transposed.
 template <std::floating_point Real>
 void multiply(matrix<Real> c,
               matrix<std::type_identity_t<Real> const> a,
@@ -28,29 +26,13 @@ void multiply(matrix<Real> c,
               std::int64_t n,
               std::int64_t k,
               std::type_identity_t<Real> alpha = 1,
-              std::type_identity_t<Real> beta = 0) {
-  uncounted_allocations const scope;  // OpenBLAS has scratch memory of its own for small matrices
-  auto const call = [&](auto gemm) {
-    gemm(CblasRowMajor,
-         a.transposed ? CblasTrans : CblasNoTrans,
-         b.transposed ? CblasTrans : CblasNoTrans,
-         static_cast<blasint>(m),
-         static_cast<blasint>(n),
-         static_cast<blasint>(k),
-         alpha,
-         a.data,
-         static_cast<blasint>(a.stride),
-         b.data,
-         static_cast<blasint>(b.stride),
-         beta,
-         c.data,
-         static_cast<blasint>(c.stride));
-  };
-  if constexpr (std::same_as<Real, float>) {
-    call(cblas_sgemm);
-  } else {
-    call(cblas_dgemm);
-  }
-}
+              std::type_identity_t<Real> beta = 0);
+
+/// Who computes `multiply`, for people: a library, or loops where this program was built without.
+[[nodiscard]] std::string host_matrix_products();
+
+/// Keeps `multiply` from starting threads of its own: ranks are threads already. Before the first
+/// product.
+void multiply_on_one_thread();
 
 }  // namespace train_gpt

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains a small GPT on text under ZeRO; see README.md.
+#include "blas.hpp"
 #include "compare.hpp"
 #include "corpus.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "variants.hpp"
-
-#include <cblas.h>
 
 #include <cstdio>
 #include <exception>
@@ -35,7 +34,7 @@ void run(options const& chosen) {
   }
   check_memory(chosen);
   corpus const text = corpus::read(chosen.data, chosen.shape.context);
-  openblas_set_num_threads(1);  // ranks are threads already
+  multiply_on_one_thread();
 
   std::vector<run_report> reports;
   reports.reserve(trainings.size());

@@ -225,6 +225,11 @@ constexpr option_row table[] = {
      "FILE",
      "write what was measured as JSON",
      [](options& o, given const& g) { g.read_text(o.report); }},
+    {"--timeline",
+     words_after::one,
+     "FILE",
+     "write when rank 0's operations ran in the last three steps, for ui.perfetto.dev",
+     [](options& o, given const& g) { g.read_text(o.timeline); }},
     {"--save-weights",
      words_after::one,
      "FILE",
@@ -296,6 +301,9 @@ void check_together(options const& o) {
   if (o.compare && !o.save_weights.empty()) {
     throw bad_input("--save-weights keeps one model and --compare trains four; leave one out.");
   }
+  if (o.compare && !o.timeline.empty()) {
+    throw bad_input("--timeline is of one run and --compare makes four; leave one out.");
+  }
   std::error_code ignored;
   if (!o.load_weights.empty() && !std::filesystem::is_regular_file(o.load_weights, ignored)) {
     throw bad_input("--load-weights names '" + o.load_weights + "', which is not a file.");
@@ -305,6 +313,9 @@ void check_together(options const& o) {
   }
   if (!o.report.empty()) {
     check_writable("--report", o.report);
+  }
+  if (!o.timeline.empty()) {
+    check_writable("--timeline", o.timeline);
   }
 }
 

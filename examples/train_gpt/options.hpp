@@ -42,6 +42,7 @@ struct options {
 
   // Text, files, output.
   std::vector<std::string> data;  ///< files and folders; empty: the compiler's C++ headers
+  std::string timeline;
   std::string report;
   std::string save_weights;
   std::string load_weights;

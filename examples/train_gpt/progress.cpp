@@ -46,14 +46,15 @@ bool schedule::prints_after(std::int64_t step) const {
   return step == 0 || (step + 1) % every == 0 || validates_after(step);
 }
 
-progress::progress(options const& chosen, std::int64_t parameters, bool prints)
-    : chosen_(chosen),
-      prints_(prints && !chosen.quiet) {
+progress::progress(run_report const& run, bool prints)
+    : chosen_(run.chosen),
+      prints_(prints && !chosen_.quiet) {
   if (prints_) {
     std::printf(
         "GPT of %s parameters: %lld layers, %lld channels, %lld heads, context %lld\n"
-        "Stage %d, %d ranks, %s, %s, global batch %s tokens\n",
-        grouped(parameters).c_str(),
+        "Stage %d, %d ranks, %s, %s, global batch %s tokens\n"
+        "Matrix products by %s, attention by %s\n",
+        grouped(run.parameters).c_str(),
         static_cast<long long>(chosen_.shape.layers),
         static_cast<long long>(chosen_.shape.channels),
         static_cast<long long>(chosen_.shape.heads),
@@ -62,7 +63,9 @@ progress::progress(options const& chosen, std::int64_t parameters, bool prints)
         chosen_.ranks,
         chosen_.precision.c_str(),
         chosen_.optimizer.c_str(),
-        grouped(tokens_of_step(chosen_)).c_str());
+        grouped(tokens_of_step(chosen_)).c_str(),
+        run.matrix_products.c_str(),
+        run.attention.c_str());
     std::fflush(stdout);
   }
 }

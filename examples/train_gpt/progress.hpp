@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "report.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -39,8 +40,9 @@ class schedule {
 /// Times the steps of a run and prints its lines.
 class progress {
  public:
-  /// Prints only if `prints` and not `--quiet`: one rank does.
-  progress(options const& chosen, std::int64_t parameters, bool prints);
+  /// Prints what is about to be trained, and how. Prints anything only if `prints` and not
+  /// `--quiet`: one rank does.
+  progress(run_report const& run, bool prints);
 
   /// The time between these two counts as training.
   void begin_step();

@@ -62,6 +62,8 @@ json to_json(run_report const& run) {
       {"optimizer", o.optimizer},
       {"device", o.device},
       {"communicator", o.comm},
+      {"matrix_products", run.matrix_products},
+      {"attention", run.attention},
       {"deterministic", o.deterministic},
       {"layers", o.shape.layers},
       {"channels", o.shape.channels},

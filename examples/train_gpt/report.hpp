@@ -42,6 +42,8 @@ struct run_report {
   std::vector<collective_figures> collectives;  ///< of the steps, validation not counted
   std::optional<double> allocations_per_step;   ///< outside of the BLAS; none: not counted here
   std::string sample;                           ///< generated text
+  std::string matrix_products;                  ///< what computed them, for people
+  std::string attention;                        ///< the same
 
   // GPU only.
   std::optional<std::int64_t>

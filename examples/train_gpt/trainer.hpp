@@ -3,6 +3,7 @@
 
 #include "allocation_count.hpp"
 #include "batch.hpp"
+#include "blas.hpp"
 #include "corpus.hpp"
 #include "float_copy.hpp"
 #include "network.hpp"
@@ -10,7 +11,9 @@
 #include "passes.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "reporting.hpp"
 #include "sampler.hpp"
+#include "step_timeline.hpp"
 #include "step_traffic.hpp"
 #include "tuning.hpp"
 #include "weights.hpp"
@@ -48,19 +51,17 @@ class trainer {
 
   /// Trains, and tells what happened. Only rank 0's report is complete.
   run_report run() {
-    run_report report;
-    report.chosen = chosen_;
-    report.chosen.stage = Engine::stage;
-    for (auto const& parameter : engine_.parameters()) {
-      report.parameters += parameter.elements;
-    }
+    run_report report = begin_report(engine_, chosen_);
+    report.matrix_products = host_matrix_products();
+    report.attention = "matrix products";
     std::vector<double> local_losses(static_cast<std::size_t>(chosen_.steps));
-    report.validation_losses.reserve(schedule_.validations());
-    progress shown(report.chosen, report.parameters, rank() == 0);
+    progress shown(report, rank() == 0);
+    step_timeline<Engine> timeline(engine_, chosen_);
 
     std::optional<double> validation = traffic_.start([&] { return validate(); });
     auto const allocations_before = allocations_so_far();
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
+      timeline.before_step(step);
       shown.begin_step();
       double const loss = local_losses[static_cast<std::size_t>(step)] = train_step(step);
       bool const applied = engine_.result().applied;
@@ -81,25 +82,14 @@ class trainer {
           static_cast<double>(chosen_.steps);
     }
     traffic_.meet();
-    report.collectives = traffic_.in_steps();
-
-    for (double const loss : local_losses) {
-      report.losses.push_back(traffic_.mean(loss));
-    }
-    report.training_seconds = shown.seconds();
-    report.tokens_per_second = shown.tokens_per_second();
-    if (!chosen_.quiet) {
-      report.sample = generate();
-    }
-    report.parameters_hash = engine_.parameters_hash();
-    report.replica_hash = engine_.replica_hash();  // throws where ranks differ
-    for (auto const& pool : engine_.pools()) {
-      report.pools.push_back({pool.name, pool.tier, pool.planned_bytes, pool.allocated_bytes});
-    }
-    report.formula_bytes = engine_.formula_bytes();
-    if (!chosen_.save_weights.empty()) {
-      save_weights(engine_, chosen_.save_weights);
-    }
+    timeline.write();
+    end_report(
+        report,
+        engine_,
+        traffic_,
+        shown,
+        [&](std::int64_t step) { return local_losses[static_cast<std::size_t>(step)]; },
+        [&] { return generate(); });
     return report;
   }
 

@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The example as its user meets it: what it prints, where, and with which status.
+#include "tests/examples/program_run.hpp"
 #include "tests/examples/scratch_folder.hpp"
+#include "tests/examples/timeline_file.hpp"
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <sys/wait.h>
 
 namespace {
 
 using nlohmann::json;
 
-struct outcome {
-  int status = -1;
-  std::string output;
-  std::string errors;
-};
-
-/// Runs a program with a tiny model in a folder of its own.
-outcome run(scratch_folder const& folder, std::string const& program, std::string const& options) {
-  std::string const command = "cd '" + folder.path(".") + "' && '" + program + "' " + options +
-                              " >output 2>errors </dev/null";
-  int const status = std::system(command.c_str());
-  return {
-      WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("output"), folder.read("errors")};
-}
+using train_gpt_test::outcome;
+using train_gpt_test::run;
+using train_gpt_test::write_text;
 
 outcome train(scratch_folder const& folder, std::string const& options) {
   return run(
@@ -37,14 +27,6 @@ outcome train(scratch_folder const& folder, std::string const& options) {
 
 json report_of(scratch_folder const& folder) {
   return json::parse(folder.read("r.json"));
-}
-
-void write_text(scratch_folder const& folder) {
-  std::string text;
-  for (int i = 0; i < 200; ++i) {
-    text += "all work and no play makes " + std::to_string(i * i % 17) + "\n";
-  }
-  folder.write("text", text);
 }
 
 }  // namespace
@@ -72,6 +54,9 @@ TEST_CASE("a run shows its progress, a sample, its memory and its collectives, a
   json const r = report_of(folder);
   CHECK(r.at("stage") == 2);
   CHECK(r.at("ranks") == 3);
+  CHECK(run.output.find("Matrix products by " + r.at("matrix_products").get<std::string>() +
+                        ", attention by " + r.at("attention").get<std::string>()) !=
+        std::string::npos);
   CHECK(r.at("losses").size() == 4);
   CHECK(r.at("losses")[0].get<double>() > 5);
   CHECK(r.at("losses")[3].get<double>() < r.at("losses")[0].get<double>());
@@ -121,6 +106,15 @@ TEST_CASE("a comparison trains the same parameters in every stage and prints one
   }
 }
 
+TEST_CASE("a timeline is a file that a viewer opens, with the rows of rank 0's queues") {
+  scratch_folder const folder;
+  write_text(folder);
+  outcome const run = train(folder, "--data text --quiet --timeline t.json --stage 3");
+  REQUIRE(run.errors == "");
+  REQUIRE(run.status == 0);
+  train_gpt_test::check_timeline_file(json::parse(folder.read("t.json")));
+}
+
 TEST_CASE("weights that were kept are where training goes on") {
   scratch_folder const folder;
   write_text(folder);
@@ -152,7 +146,9 @@ TEST_CASE("bad input gives one sentence on standard error and status 2, nothing 
                               "--data empty",
                               "--channels 10 --heads 3",
                               "--load-weights missing",
-                              "--save-weights missing/w"}) {
+                              "--save-weights missing/w",
+                              "--timeline missing/t",
+                              "--compare --timeline t"}) {
     CAPTURE(options);
     for (char const* program : {TRAIN_GPT, TRAIN_GPT_OPTIONS}) {
       outcome const refused = run(folder, program, options);

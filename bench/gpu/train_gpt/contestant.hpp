@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace bench {
 
@@ -24,6 +25,10 @@ class contestant {
 
   /// The loss of the latest step. Waits.
   [[nodiscard]] virtual double loss() = 0;
+
+  /// What computes matrix products, and what attention, for people.
+  [[nodiscard]] virtual std::string matrix_products() const = 0;
+  [[nodiscard]] virtual std::string attention() const = 0;
 
   /// Steps so far.
   [[nodiscard]] virtual std::int64_t steps() const = 0;

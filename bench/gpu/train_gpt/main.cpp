@@ -44,6 +44,16 @@ std::string take(std::vector<std::string>& arguments, std::string const& name, s
   return value;
 }
 
+/// Text of a library inside a JSON string.
+std::string in_json(std::string text) {
+  std::replace_if(
+      text.begin(),
+      text.end(),
+      [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' '; },
+      ' ');
+  return text;
+}
+
 double run_turn(bench::contestant& who, int steps) {
   using clock = std::chrono::steady_clock;
   zero::check_cuda(cudaStreamSynchronize(who.stream()), "cudaStreamSynchronize");
@@ -87,6 +97,9 @@ void run(std::vector<std::string> arguments) {
   double const tokens = static_cast<double>(chosen.batch * chosen.shape.context);
   double const bare = median(entries.front().seconds);
   std::string lines;
+  std::string const products = entries.front().who->matrix_products();
+  std::string const attention = entries.front().who->attention();
+  std::printf("Matrix products by %s, attention by %s\n", products.c_str(), attention.c_str());
   std::printf("%-10s %12s %10s %10s %10s %10s %10s\n",
               "",
               "tokens/s",
@@ -107,11 +120,12 @@ void run(std::vector<std::string> arguments) {
                 1e3 * *most,
                 bare / middle,
                 loss);
-    char line[512];
+    char line[2048];
     std::snprintf(line,
                   sizeof line,
                   "%s  {\"name\": \"%s\", \"tokens_per_second\": %.1f, \"ms\": %.4f, \"ms_min\": "
-                  "%.4f, \"ms_max\": %.4f, \"of_bare\": %.5f, \"loss\": %.9g}",
+                  "%.4f, \"ms_max\": %.4f, \"of_bare\": %.5f, \"loss\": %.9g, "
+                  "\"matrix_products\": \"%s\", \"attention\": \"%s\"}",
                   lines.empty() ? "" : ",\n",
                   e.name,
                   tokens / middle,
@@ -119,7 +133,9 @@ void run(std::vector<std::string> arguments) {
                   1e3 * *least,
                   1e3 * *most,
                   bare / middle,
-                  loss);
+                  loss,
+                  in_json(products).c_str(),
+                  in_json(attention).c_str());
     lines += line;
   }
   if (!json.empty()) {

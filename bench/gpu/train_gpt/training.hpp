@@ -15,6 +15,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string>
 
 namespace bench {
 
@@ -41,6 +42,10 @@ class training : public contestant {
                      "cudaMemcpy");
     return loss;
   }
+
+  [[nodiscard]] std::string matrix_products() const final { return network_.matrix_products(); }
+
+  [[nodiscard]] std::string attention() const final { return network_.attention_name(); }
 
   [[nodiscard]] std::int64_t steps() const final { return step_; }
 

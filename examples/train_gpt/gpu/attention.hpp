@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace train_gpt::gpu {
 
@@ -36,6 +37,9 @@ class attention {
                         void const* qkv,
                         void const* out,
                         float const* logsums) = 0;
+
+  /// What computes it, for people: a library and its version, or plain kernels.
+  [[nodiscard]] virtual std::string name() const = 0;
 };
 
 /// The largest size of a head that the plain kernels serve.
@@ -47,11 +51,17 @@ inline constexpr std::int64_t largest_plain_head = 128;
 [[nodiscard]] std::unique_ptr<attention> make_plain_attention(zero::dtype type,
                                                               attention_sizes const& sizes);
 
+/// Whether this program was built with cuDNN.
+[[nodiscard]] bool built_with_cudnn() noexcept;
+
 /// cuDNN's fused attention for the 16-bit types, with its deterministic backward pass where
 /// `deterministic`.
-/// @return null where this program was built without cuDNN or it has no plan for these sizes
+/// @param why_not  set to a reason, for people, where nothing is returned
+/// @return null for FP32, and where this program was built without cuDNN or it has no plan for
+/// these sizes
 [[nodiscard]] std::unique_ptr<attention> make_cudnn_attention(zero::dtype type,
                                                               attention_sizes const& sizes,
-                                                              bool deterministic);
+                                                              bool deterministic,
+                                                              std::string& why_not);
 
 }  // namespace train_gpt::gpu

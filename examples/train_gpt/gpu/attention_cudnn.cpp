@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -51,14 +52,16 @@ class cudnn_attention final : public attention {
     }
     describe_forward();
     describe_backward(deterministic);
-    usable_ = build(forward_) && build(backward_);
-    if (usable_) {
+    if (build(forward_) && build(backward_)) {
       workspace_ = zero::gpu::memory(
           std::max(forward_.get_workspace_size(), backward_.get_workspace_size()), "attention");
     }
   }
 
-  [[nodiscard]] bool usable() const noexcept { return usable_; }
+  [[nodiscard]] bool usable() const noexcept { return refusal_.empty(); }
+
+  /// What cuDNN said when it had no plan.
+  [[nodiscard]] std::string const& refusal() const noexcept { return refusal_; }
 
   void forward(cudaStream_t stream, void* out, float* logsums, void const* qkv) override {
     point_to(forward_pointers_, q, const_cast<void*>(qkv));
@@ -79,6 +82,12 @@ class cudnn_attention final : public attention {
     backward_pointers_[d_o] = const_cast<void*>(d_out);
     backward_pointers_[logsum] = const_cast<float*>(logsums);
     run(stream, backward_, backward_pointers_);
+  }
+
+  [[nodiscard]] std::string name() const override {
+    std::size_t const version = cudnnGetVersion();  // of what was loaded: 91002 is 9.10.2
+    return "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+           "." + std::to_string(version % 100);
   }
 
  private:
@@ -151,10 +160,18 @@ class cudnn_attention final : public attention {
     write(dv, heads("d_v", d_v, wide));
   }
 
+  /// @return whether there is a plan; otherwise `refusal_` says why not
   [[nodiscard]] bool build(fe::graph::Graph& graph) {
-    return graph.validate().is_good() && graph.build_operation_graph(handle_.get()).is_good() &&
-           graph.create_execution_plans({fe::HeurMode_t::A}).is_good() &&
-           graph.check_support().is_good() && graph.build_plans().is_good();
+    auto const good = [&](fe::error_t status) {
+      if (status.is_bad()) {
+        std::string const text = status.get_message();
+        refusal_ = text.empty() ? "no reason given" : text;
+      }
+      return status.is_good();
+    };
+    return good(graph.validate()) && good(graph.build_operation_graph(handle_.get())) &&
+           good(graph.create_execution_plans({fe::HeurMode_t::A})) && good(graph.check_support()) &&
+           good(graph.build_plans());
   }
 
   /// Queries, keys and values are `channels` apart in a row.
@@ -180,26 +197,42 @@ class cudnn_attention final : public attention {
   pointers forward_pointers_;
   pointers backward_pointers_;
   zero::gpu::memory workspace_;
-  bool usable_ = false;
+  std::string refusal_;
 };
 
 }  // namespace
 
+bool built_with_cudnn() noexcept {
+  return true;
+}
+
 std::unique_ptr<attention> make_cudnn_attention(zero::dtype type,
                                                 attention_sizes const& sizes,
-                                                bool deterministic) {
+                                                bool deterministic,
+                                                std::string& why_not) {
   if (type == zero::dtype::fp32) {
+    why_not = "cuDNN has none for FP32";
     return nullptr;
   }
   auto made = std::make_unique<cudnn_attention>(type, sizes, deterministic);
-  return made->usable() ? std::move(made) : nullptr;
+  if (!made->usable()) {
+    why_not = "cuDNN has no plan for these sizes: " + made->refusal();
+    return nullptr;
+  }
+  return made;
 }
 
 #else
 
+bool built_with_cudnn() noexcept {
+  return false;
+}
+
 std::unique_ptr<attention> make_cudnn_attention(zero::dtype /*type*/,
                                                 attention_sizes const& /*sizes*/,
-                                                bool /*deterministic*/) {
+                                                bool /*deterministic*/,
+                                                std::string& why_not) {
+  why_not = "built without cuDNN";
   return nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace train_gpt::gpu {
 
@@ -303,6 +304,8 @@ class plain_attention final : public attention {
                                                         scale_);
     zero::check_cuda(cudaGetLastError(), "train_gpt::attention_backward");
   }
+
+  [[nodiscard]] std::string name() const override { return "plain kernels"; }
 
  private:
   attention_sizes sizes_;

@@ -116,7 +116,14 @@ void CUPTIAPI called(void* /*data*/,
 }
 
 void* open_cupti() noexcept {
-  for (char const* const name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"}) {
+  for (char const* const name : {
+           "libcupti.so.13",
+           "libcupti.so.12",
+           "libcupti.so",
+#  ifdef TRAIN_GPT_CUPTI
+           TRAIN_GPT_CUPTI,  // where it was found when this was compiled
+#  endif
+       }) {
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
       return library;
     }

@@ -440,6 +440,16 @@ __global__ void __launch_bounds__(row_threads) cross_entropy_kernel(T* logits,
   }
 }
 
+/// The most shared memory that a block of the current device may ask for.
+std::int64_t shared_memory_of_a_block() {
+  int device = 0;
+  int bytes = 0;
+  zero::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  zero::check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                   "cudaDeviceGetAttribute");
+  return bytes;
+}
+
 constexpr int sum_threads = 1024;
 
 __global__ void __launch_bounds__(sum_threads)
@@ -625,9 +635,8 @@ void cross_entropy(cudaStream_t stream,
                    bool gradients,
                    std::int64_t rows,
                    std::int64_t width) {
-  constexpr std::int64_t most = 200 * 1024;  // of shared memory, for one row
   std::int64_t const bytes = width * static_cast<std::int64_t>(sizeof(T));
-  bool const kept = gradients && bytes <= most;
+  bool const kept = gradients && bytes <= shared_memory_of_a_block() - 1024;
   if (kept && bytes > 40 * 1024) {  // beside the kernel's own arrays, more than it gets unasked
     zero::check_cuda(cudaFuncSetAttribute(cross_entropy_kernel<T>,
                                           cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -95,6 +95,12 @@ matmul_library::~matmul_library() {
   (void)cublasLtDestroy(handle_);
 }
 
+std::string matmul_library::name() {
+  std::size_t const version = cublasLtGetVersion();  // 130002 is 13.0.2
+  return "cuBLASLt " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+         "." + std::to_string(version % 100);
+}
+
 matmul::matmul(matmul_library& library,
                zero::dtype type,
                matmul_shape const& shape,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace train_gpt::gpu {
@@ -23,6 +24,9 @@ class matmul_library {
   ~matmul_library();
 
   [[nodiscard]] cublasLtHandle_t handle() const noexcept { return handle_; }
+
+  /// "cuBLASLt" and the version of the library that was loaded.
+  [[nodiscard]] static std::string name();
 
   [[nodiscard]] void* workspace() const noexcept { return workspace_.get(); }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace train_gpt::gpu {
@@ -141,13 +142,33 @@ network<T>::network(gpt_shape const& shape,
           .rows = byte_values, .columns = channels, .depth = rows_, .left_transposed = true});
 
   attention_sizes const sizes{batch, shape.context, channels, shape.heads};
+  std::string why_plain = "as asked";
   if (chosen.cudnn) {
-    attention_ = make_cudnn_attention(type, sizes, chosen.deterministic);
-    uses_cudnn_ = attention_ != nullptr;
+    attention_ = make_cudnn_attention(type, sizes, chosen.deterministic, why_plain);
   }
-  if (attention_ == nullptr) {
+  uses_cudnn_ = attention_ != nullptr;
+  if (uses_cudnn_) {
+    attention_name_ = attention_->name();
+  } else {
     attention_ = make_plain_attention(type, sizes);
+    attention_name_ = attention_->name() + " (" + why_plain + ")";
   }
+}
+
+template <class T>
+std::string network<T>::matrix_products() const {
+  std::string fused;
+  auto const add = [&](bool is_fused, char const* what) {
+    if (is_fused) {
+      fused += (fused.empty() ? "" : ", ") + std::string(what);
+    }
+  };
+  add(up_->fuses_gelu(), "GELU");
+  add(down_->fuses_slope(), "its slope");
+  add(qkv_->fuses_bias_gradient() && out_->fuses_bias_gradient() && up_->fuses_bias_gradient() &&
+          down_->fuses_bias_gradient(),
+      "biases' gradients");
+  return matmul_library::name() + (fused.empty() ? ", nothing fused" : " with " + fused);
 }
 
 template <class T>

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace train_gpt::gpu {
@@ -74,8 +75,14 @@ class network {
   /// Adds to the tokens' gradient, overwrites the positions'.
   void embed_backward(embedding_pointers<T> const& gradients);
 
+  /// What computes matrix products, for people: the library, and what it does on the way.
+  [[nodiscard]] std::string matrix_products() const;
+
   /// Whether attention is cuDNN's.
   [[nodiscard]] bool uses_cudnn() const noexcept { return uses_cudnn_; }
+
+  /// What computes attention, for people: cuDNN, or plain kernels and why.
+  [[nodiscard]] std::string const& attention_name() const noexcept { return attention_name_; }
 
   /// Bytes of device memory for activations and workspaces.
   [[nodiscard]] std::int64_t bytes() const noexcept { return memory_.size(); }
@@ -114,6 +121,12 @@ class network {
                   T const* in,
                   T const* weight,
                   T const* kept);
+
+    [[nodiscard]] bool fuses_gelu() const noexcept { return fuses_gelu_; }
+
+    [[nodiscard]] bool fuses_slope() const noexcept { return fuses_slope_; }
+
+    [[nodiscard]] bool fuses_bias_gradient() const noexcept { return fuses_bias_gradient_; }
 
    private:
     network* owner_;
@@ -165,6 +178,7 @@ class network {
   std::optional<matmul> tokens_gradient_;
   std::unique_ptr<attention> attention_;
   bool uses_cudnn_ = false;
+  std::string attention_name_;
 };
 
 extern template class network<float>;

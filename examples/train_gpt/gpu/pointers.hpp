@@ -4,54 +4,56 @@
 #include "../model.hpp"
 #include "../network.hpp"
 
-#include <zero/core/tensor.hpp>
+#include <concepts>
+#include <type_traits>
 
 namespace train_gpt::gpu {
 
-/// The addresses that a lease has put into a unit: read-only for parameters, writable for
-/// gradients. Kernels compute with them where they lie.
-template <class T>
-norm_pointers<T const> addresses(Norm<T> const& n) {
+namespace pointer_parts {
+
+template <class Unit>
+struct element_of;
+
+template <template <class> class Kind, class T>
+struct element_of<Kind<T>> {
+  using type = T;
+};
+
+template <template <class> class Kind, class T>
+struct element_of<Kind<T> const> {
+  using type = T const;
+};
+
+}  // namespace pointer_parts
+
+/// The element type of a unit of the model: constant in a constant unit.
+template <class Unit>
+using element = typename pointer_parts::element_of<Unit>::type;
+
+/// A unit of one kind, constant or not: `unit_of<Norm>`.
+template <class Unit, template <class> class Kind>
+concept unit_of = std::same_as<Unit, Kind<element<Unit>>> ||
+                  std::same_as<Unit, Kind<std::remove_const_t<element<Unit>>> const>;
+
+/// The addresses that a lease has put into a unit: read-only for parameters, which a lease gives as
+/// a constant unit, writable for gradients. Kernels compute with them where they lie.
+template <unit_of<Norm> Unit>
+norm_pointers<element<Unit>> addresses(Unit& n) {
   return {n.weight.data(), n.bias.data()};
 }
 
-template <class T>
-norm_pointers<T> addresses(Norm<T>& n) {
-  return {n.weight.data(), n.bias.data()};
-}
-
-template <class T>
-linear_pointers<T const> addresses(Linear<T> const& l) {
+template <unit_of<Linear> Unit>
+linear_pointers<element<Unit>> addresses(Unit& l) {
   return {l.weight.data(), l.bias.data()};
 }
 
-template <class T>
-linear_pointers<T> addresses(Linear<T>& l) {
-  return {l.weight.data(), l.bias.data()};
-}
-
-template <class T>
-embedding_pointers<T const> addresses(Embedding<T> const& e) {
+template <unit_of<Embedding> Unit>
+embedding_pointers<element<Unit>> addresses(Unit& e) {
   return {e.tokens.data(), e.positions.data()};
 }
 
-template <class T>
-embedding_pointers<T> addresses(Embedding<T>& e) {
-  return {e.tokens.data(), e.positions.data()};
-}
-
-template <class T>
-block_pointers<T const> addresses(Block<T> const& b) {
-  return {addresses(b.norm1),
-          addresses(b.qkv),
-          addresses(b.out),
-          addresses(b.norm2),
-          addresses(b.up),
-          addresses(b.down)};
-}
-
-template <class T>
-block_pointers<T> addresses(Block<T>& b) {
+template <unit_of<Block> Unit>
+block_pointers<element<Unit>> addresses(Unit& b) {
   return {addresses(b.norm1),
           addresses(b.qkv),
           addresses(b.out),

@@ -6,7 +6,9 @@
 #include "../options.hpp"
 #include "../progress.hpp"
 #include "../report.hpp"
+#include "../reporting.hpp"
 #include "../sampler.hpp"
+#include "../step_timeline.hpp"
 #include "../step_traffic.hpp"
 #include "../tuning.hpp"
 #include "../weights.hpp"
@@ -62,20 +64,17 @@ class trainer {
   /// Trains, and tells what happened. Only rank 0's report is complete.
   /// @param bytes_before what was taken of the device before the ranks began
   run_report run(std::int64_t bytes_before) {
-    run_report report;
-    report.chosen = chosen_;
-    report.chosen.stage = Engine::stage;
-    report.first_rank = rank() == 0;
-    for (auto const& parameter : engine_.parameters()) {
-      report.parameters += parameter.elements;
-    }
-    report.validation_losses.reserve(static_cast<std::size_t>(chosen_.steps));
-    progress shown(report.chosen, report.parameters, rank() == 0);
+    run_report report = begin_report(engine_, chosen_);
+    report.matrix_products = network_.matrix_products();
+    report.attention = network_.attention_name();
+    progress shown(report, rank() == 0);
+    step_timeline<Engine> timeline(engine_, chosen_);
 
     std::optional<double> validation = traffic_.start([&] { return validate(); });
     auto const allocations_before = allocations_so_far();
     auto const calls_before = watched_driver_calls();
     for (std::int64_t step = 0; step < chosen_.steps; ++step) {
+      timeline.before_step(step);
       shown.begin_step();
       {
         watched_scope const scope;
@@ -108,25 +107,14 @@ class trainer {
     }
     report.peak_device_bytes = device_bytes_taken() - bytes_before;  // nothing was freed so far
     traffic_.meet();
-    report.collectives = traffic_.in_steps();
-
-    for (std::int64_t step = 0; step < chosen_.steps; ++step) {
-      report.losses.push_back(traffic_.mean(loss_of(step)));
-    }
-    report.training_seconds = shown.seconds();
-    report.tokens_per_second = shown.tokens_per_second();
-    if (!chosen_.quiet) {
-      report.sample = generate();
-    }
-    report.parameters_hash = engine_.parameters_hash();
-    report.replica_hash = engine_.replica_hash();  // throws where ranks differ
-    for (auto const& pool : engine_.pools()) {
-      report.pools.push_back({pool.name, pool.tier, pool.planned_bytes, pool.allocated_bytes});
-    }
-    report.formula_bytes = engine_.formula_bytes();
-    if (!chosen_.save_weights.empty()) {
-      save_weights(engine_, chosen_.save_weights);
-    }
+    timeline.write();
+    end_report(
+        report,
+        engine_,
+        traffic_,
+        shown,
+        [&](std::int64_t step) { return loss_of(step); },
+        [&] { return generate(); });
     return report;
   }
 

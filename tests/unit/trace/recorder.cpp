@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/trace/recorder.hpp>
 
+#include "tests/laws/timeline.hpp"
+
 #include <zero/device/host.hpp>
 #include <zero/engine.hpp>
 
 #include <boost/hana/define_struct.hpp>
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 namespace {
@@ -55,21 +55,14 @@ TEST_CASE("an engine's timeline holds its visits and operations, each in its pla
     }
     engine.step();
     auto const entries = engine.stop_timeline();
-    auto count = [&](std::string const& name) {
-      return std::count_if(
-          entries.begin(), entries.end(), [&](auto const& e) { return e.name == name; });
-    };
-    CHECK(count("forward") == 3);
-    CHECK(count("backward") == 3);
-    CHECK(count("gather") == 5);  // the last layer is gathered once for both phases
-    CHECK(count("exchange") == 3);
-    CHECK(count("sum") == 3);
-    CHECK(count("update") == 3);
-    for (auto const& e : entries) {
-      CHECK(e.end_us >= e.begin_us);
-      CHECK((e.row == zero::queue::comm) ==
-            (e.name == "gather" || e.name == "exchange" || e.name == "agree"));
-    }
+    zero::laws::check_timeline(entries);
+    using zero::laws::count_of;
+    CHECK(count_of(entries, "forward") == 3);
+    CHECK(count_of(entries, "backward") == 3);
+    CHECK(count_of(entries, "gather") == 5);  // the last layer is gathered once for both phases
+    CHECK(count_of(entries, "exchange") == 3);
+    CHECK(count_of(entries, "sum") == 3);
+    CHECK(count_of(entries, "update") == 3);
     CHECK_THROWS_AS(static_cast<void>(engine.stop_timeline()), zero::logic_error);
   });
 }
