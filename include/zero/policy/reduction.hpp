@@ -24,10 +24,11 @@ struct check_reduction {
 
 }  // namespace detail
 
-/// How the ranks' contributions to a gradient are added. `Reduction<Ordered>` exchanges them with
-/// an all-to-all and adds them in rank order in FP32, so that stages, communicators and devices
-/// agree bit for bit; it sends the bytes that a reduce-scatter would. `Reduction<Native>` calls the
-/// communicator's own reduce-scatter, which sums in the type on the wire, in an order of its own.
+/// How the ranks' contributions to a gradient are added. `Reduction<Ordered>` sends each rank what
+/// the others have of its shard, an all-to-all in which the own chunk stays where it is, and adds
+/// in rank order in FP32, so that stages, communicators and devices agree bit for bit; it sends the
+/// bytes that a reduce-scatter would. `Reduction<Native>` calls the communicator's own
+/// reduce-scatter, which sums in the type on the wire, in an order of its own.
 /// Default: `Reduction<Ordered>`.
 /// @tparam Kind `Ordered` or `Native`.
 template <class Kind>
