@@ -49,7 +49,7 @@ struct CapturedStep {
 };
 
 /// Bytes of one pool of one rank.
-struct PoolBytes {
+struct pool_bytes {
   char const* name = "";             ///< purpose, e.g. "optimizer"
   char const* tier = "";             ///< memory it lies in, e.g. "device"
   std::int64_t planned_bytes = 0;    ///< by the plan, before anything was allocated
@@ -65,14 +65,22 @@ struct PoolBytes {
 ///
 /// Cost: `pools()` bytes of memory a rank, known beforehand by `zero::plan<Engine>`; bytes sent a
 /// step as in docs/policies.md. After construction nothing is allocated, except by the calls that
-/// say so.
+/// say so; no call waits for the device, except those that say "waits". (`Local` on GPUs waits for
+/// its peers to have enqueued the same; and on the host the compute queue is the calling thread,
+/// which waits where a GPU's stream would.)
 ///
 /// Ranks and threads: construction, passes and steps are collective; every rank makes the same
-/// calls in the same order, from one thread a rank. Several engines may live in one process, each
-/// with a communicator of its own. Any failure on one rank makes the next call on every rank throw;
-/// the engine is unusable afterwards, and `completed_steps` says how far it came. Leases, passes
-/// and loops over micro-steps must end before the engine is moved or destroyed; an engine that was
-/// moved from may only be destroyed or assigned to. See examples/01_quickstart.cpp.
+/// calls in the same order, from one thread a rank. What only tells something (`rank`, `plan`,
+/// `pools`, ...) is not collective and throws nothing but bad_alloc. Several engines may live in
+/// one process, each with a communicator of its own.
+///
+/// Errors: a call that the program does not expect throws logic_error and fails on every rank; so
+/// does an exception that leaves a lease, a pass or a loop. Any failure on one rank makes the next
+/// call on every rank throw: there the failure itself, elsewhere peer_error, which names the rank.
+/// From then on every call throws it; the engine is unusable afterwards, and `completed_steps` says
+/// how far it came. Leases, passes and loops over micro-steps must end before the engine is moved
+/// or destroyed; an engine that was moved from may only be destroyed or assigned to. See
+/// examples/01_quickstart.cpp.
 template <class Model,
           class Stage,
           class Offload,
@@ -112,7 +120,8 @@ class basic_zero_engine {
   /// @param device        arguments of the device, e.g. its ordinal and the compute stream; none
   /// for Host
   /// @throws logic_error for a setting out of range, an element type that the precision does not
-  ///         allow, or ranks that disagree; out_of_memory, which names the pool
+  ///         allow, or ranks that disagree; out_of_memory, which names the pool; peer_error when
+  ///         another rank fails meanwhile; cuda_error, nccl_error
   template <class... DeviceArguments>
   explicit basic_zero_engine(Model model,
                              communicator_type communicator,
@@ -128,7 +137,8 @@ class basic_zero_engine {
                                settings,
                                std::forward<DeviceArguments>(device)...)) {}
 
-  /// Takes over the engine, with no lease open; the other may only be destroyed.
+  /// Takes over the engine, with no lease, pass or loop open; the other may only be destroyed or
+  /// assigned to.
   basic_zero_engine(basic_zero_engine&&) noexcept = default;
 
   /// The same; what this engine was before is destroyed.
@@ -141,7 +151,11 @@ class basic_zero_engine {
   [[nodiscard]] int size() const { return core_->communicator().size(); }
 
   /// The memory plan of one rank of `world`: layout and pools, no schedule. For models of static
-  /// shapes a constant expression; see `zero::plan`.
+  /// shapes a constant expression; see `zero::plan`. Linear in the parameters.
+  /// @param model     the container with its shapes
+  /// @param world     the number of ranks, 1 or more
+  /// @param settings  as the constructor's
+  /// @throws logic_error for a setting out of range
   [[nodiscard]] static constexpr execution_plan plan_for(Model const& model,
                                                          int world,
                                                          options const& settings = {}) {
@@ -158,9 +172,10 @@ class basic_zero_engine {
   /// scale as before the first step. `fill(view, first, values)` writes the values of elements
   /// `first ... first + values.size() - 1` of parameter `view` and is called for what this rank
   /// holds, in windows of at most 64 Ki elements; called with the same values for every number of
-  /// ranks and stage if it depends on the view and the element only. Allocates its window. Not
-  /// collective, but every rank must do it. An exception that leaves `fill` passes, and ends the
-  /// run on every rank.
+  /// ranks and stage if it depends on the view and the element only. Waits; allocates its
+  /// window. Not collective, but every rank must do it. An exception that leaves `fill` passes, and
+  /// ends the run on every rank.
+  /// @throws logic_error inside a pass
   template <class Fill>
   void initialize(Fill&& fill) {
     expect_no_pass("initialize");
@@ -170,6 +185,8 @@ class basic_zero_engine {
   }
 
   /// Sets the parameters from a function as `initialize` does, and keeps the optimizer's state.
+  /// Waits; allocates its window. Not collective, but every rank must do it.
+  /// @throws logic_error inside a pass
   template <class Fill>
   void set_full(Fill&& fill) {
     expect_no_pass("set_full");
@@ -180,6 +197,7 @@ class basic_zero_engine {
   /// rank with successive windows of at most 64 Ki elements of each parameter, as FP32 (the master,
   /// where there is one). Collective; waits; allocates its window. Bytes sent: those of the
   /// masters. An exception that leaves `read` passes, and ends the run on every rank.
+  /// @throws logic_error inside a pass
   template <class Read>
   void full(Read&& read) {
     expect_no_pass("full");
@@ -187,15 +205,17 @@ class basic_zero_engine {
   }
 
   /// Hash of the FP32 masters: the sum modulo 2^64 of a mixed hash of (name, element, bits), the
-  /// same on every rank, for every layout of equal values. Collective; waits.
+  /// same on every rank, for every layout of equal values. Costs what `full` does. Collective;
+  /// waits; allocates.
+  /// @throws logic_error inside a pass
   [[nodiscard]] std::uint64_t parameters_hash() {
     expect_no_pass("parameters_hash");
     return detail::full_access(*core_).masters_hash();
   }
 
   /// The same hash over the parameters in their own type as each rank gathers them; an evaluation
-  /// pass. Collective; waits.
-  /// @throws logic_error when the ranks differ
+  /// pass, and the parameters copied to the host. Collective; waits; allocates.
+  /// @throws logic_error when the ranks differ, or inside a pass
   [[nodiscard]] std::uint64_t replica_hash() {
     std::uint64_t hash = 0;
     begin_evaluation();
@@ -231,9 +251,13 @@ class basic_zero_engine {
     return MicroSteps<basic_zero_engine>(*this, count);
   }
 
-  /// Opens a unit in the forward phase: element `index` of a member that is a sequence. Collective:
-  /// every rank opens every unit of the program, in its order.
-  /// @throws logic_error when the program expects something else; the sentence names both
+  /// Opens a unit in the forward phase. Collective: every rank opens every unit of the program, in
+  /// its order. What the user enqueues on the compute stream afterwards finds the parameters there.
+  /// @param pointer  the member of the container, e.g. `&Model::layers`
+  /// @param index    which element, of a member that is a sequence
+  /// @return the lease; the unit is open as long as it lives
+  /// @throws logic_error for an index out of range; and when the program expects something else:
+  ///         the sentence names both
   template <class Member>
   [[nodiscard]] auto forward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
@@ -243,8 +267,9 @@ class basic_zero_engine {
         *core_, unit, *static_cast<object const*>(value_at(unit)));
   }
 
-  /// Opens a unit in the backward phase, as `forward` does.
-  /// @throws logic_error when the program expects something else; the sentence names both
+  /// Opens a unit in the backward phase, as `forward` does, with its gradients. Its reduction
+  /// begins with the last close of the unit in the pass. Collective.
+  /// @throws logic_error as `forward` does
   template <class Member>
   [[nodiscard]] auto backward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
@@ -258,8 +283,8 @@ class basic_zero_engine {
   }
 
   /// Visits a unit without using it: an open and a close of the phase the program is in. In the
-  /// backward phase its gradient is zero.
-  /// @throws logic_error when the program expects something else; the sentence names both
+  /// backward phase its gradient is zero. Collective, as `forward` and `backward` are.
+  /// @throws logic_error as `forward` does
   template <class Member>
   void skip(Member Model::* pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
@@ -273,16 +298,18 @@ class basic_zero_engine {
   }
 
   /// Completes a step: norm, agreement of all ranks, clipping, update, or a skip. Returns as soon
-  /// as everything is enqueued; on the host, when this rank's share is updated. Collective.
-  /// @throws logic_error for a learning rate that is not finite, before or inside the loop over the
-  ///         micro-steps, or inside a pass
+  /// as everything is enqueued; on the host, when this rank's share is updated. Collective; `lr`
+  /// and the scales of `numbers` must be equal on all ranks.
+  /// @throws logic_error for a learning rate that is negative or not finite (the engine stays as it
+  ///         is); before or inside the loop over the micro-steps, or inside a pass
   void step(step_options const& numbers = {}) {
     check_numbers(numbers);
     expect_no_micro_step("step");
     core_->step(numbers, std::exchange(micro_steps_, 0));
   }
 
-  /// What became of the latest step. Waits for it. Not collective.
+  /// What became of the latest step, the same on every rank. Waits for it, and for all else that is
+  /// enqueued. Not collective.
   /// @throws logic_error before the first step
   /// @throws numeric_error when the loss scale would fall below its minimum and `at_floor::raise`
   /// is set
@@ -354,7 +381,8 @@ class basic_zero_engine {
   }
 
   /// Makes a stream of the user's wait for everything that the engine has enqueued so far, e.g.
-  /// before collectives of the user's own. Not a host wait. Devices with streams only.
+  /// before collectives of the user's own. Not a host wait; three events. Devices with streams
+  /// only. Not collective. Throws nothing; a failure is thrown by the next call.
   template <class Stream>
   void join(Stream stream) {
     constexpr bool has_streams =
@@ -369,23 +397,28 @@ class basic_zero_engine {
   }
 
   /// Records when each operation and each visit began and ended on its queue, up to `most` of them;
-  /// the calls that follow pay two time stamps each. Waits; allocates.
+  /// the calls that follow pay two time stamps each. Waits; allocates. Not collective.
+  /// @throws logic_error for a negative number
   void start_timeline(std::int64_t most = 65536) { core_->start_timeline(most); }
 
   /// Ends recording and returns what was recorded, by queue: compute, communication, reduction.
-  /// Waits; allocates. `zero::trace_json(entries, rank())` is what Perfetto opens.
+  /// Waits; allocates. Not collective. `zero::trace_json(entries, rank())` is what Perfetto opens.
   /// @throws logic_error without a `start_timeline` before it
   [[nodiscard]] std::vector<timeline_entry> stop_timeline() { return core_->stop_timeline(); }
 
   // --- evaluation
 
   /// Begins a pass that only reads parameters. Allowed between passes, so also in the loop over the
-  /// micro-steps, before the first lease of a turn or after its last. Collective.
+  /// micro-steps, before the first lease of a turn or after its last. Collective. Bytes sent: in
+  /// stages 1 and 2 the publish, if a step ran before; in stage 3 the gathers of the forward phase.
+  /// @throws logic_error inside a pass
   [[nodiscard]] EvaluationPass<basic_zero_engine> evaluation() {
     return EvaluationPass<basic_zero_engine>(*this);
   }
 
-  /// Mean of a number over the ranks, added in rank order. Collective; waits.
+  /// Mean of a number over the ranks, added in rank order; the same on every rank. 8 bytes a rank.
+  /// Collective; waits.
+  /// @throws logic_error inside a pass
   [[nodiscard]] double mean(double value) {
     expect_no_pass("mean");
     return core_->mean(value);
@@ -396,9 +429,9 @@ class basic_zero_engine {
   /// The plan: layout, pools, program, segments.
   [[nodiscard]] execution_plan const& plan() const { return core_->plan(); }
 
-  /// Bytes of each pool of this rank, planned and allocated.
-  [[nodiscard]] std::vector<PoolBytes> pools() const {
-    std::vector<PoolBytes> list;
+  /// Bytes of each pool of this rank, planned and allocated, in the plan's order.
+  [[nodiscard]] std::vector<pool_bytes> pools() const {
+    std::vector<pool_bytes> list;
     for (int i = 0; i < pool_count; ++i) {
       auto const p = static_cast<pool>(i);
       list.push_back({name(p),
@@ -412,7 +445,8 @@ class basic_zero_engine {
   /// Bytes of states, gradients, slots and pieces by the closed form, padding not counted.
   [[nodiscard]] std::int64_t formula_bytes() const { return plan().formula_bytes(); }
 
-  /// Collectives and bytes that this rank has sent since its communicator was made.
+  /// Collectives and bytes that this rank has sent since its communicator was made, construction
+  /// included. Of what was enqueued: exact after a call that waits.
   [[nodiscard]] zero::traffic traffic() const { return core_->communicator().counters(); }
 
   /// Names, shapes and traits of the parameters, in order.

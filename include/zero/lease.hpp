@@ -63,8 +63,10 @@ class lease_base {
     }
   }
 
-  /// Tells that work in another stream of the user's uses this unit: the close waits for what is in
-  /// that stream now. Not a host wait. Devices with streams only.
+  /// Tells that work in another stream of the user's uses this unit: the close, and all that the
+  /// user enqueues on the compute stream from now on, waits for what is in that stream now. Not a
+  /// host wait; one event. Devices with streams only. Not collective.
+  /// @throws logic_error after the close
   template <class Stream>
   void used_on(Stream stream) {
     constexpr bool has_streams =
@@ -78,8 +80,10 @@ class lease_base {
     }
   }
 
-  /// Closes the unit now. The addresses end here.
-  /// @throws logic_error when the program does not expect it; peer_error when another rank failed.
+  /// Closes the unit now, if it is open. The addresses end here; what the user has enqueued on the
+  /// compute stream still runs. Collective, as the opening was; a host wait for nothing.
+  /// @throws logic_error when the program does not expect it; the engine's failure, or peer_error
+  ///         when another rank failed
   void close() {
     if (core_ != nullptr) {
       auto* const core = std::exchange(core_, nullptr);
@@ -105,7 +109,8 @@ class lease_base {
 }  // namespace detail
 
 /// The right to read one unit's parameters, in the forward phase of a training pass or in an
-/// evaluation pass. Pointers are valid while it lives.
+/// evaluation pass. Pointers are valid while it lives, for the compute stream and, with `used_on`,
+/// for others. Move-only; closes on destruction, see `close`. Must end before its engine does.
 /// @tparam Object the user's struct (or tensor) that the unit is
 template <class Core, class Object>
 class ForwardLease : public detail::lease_base<Core> {
@@ -115,7 +120,7 @@ class ForwardLease : public detail::lease_base<Core> {
       : detail::lease_base<Core>(core, unit, phase::forward),
         object_(&object) {}
 
-  /// The unit, its tensors' addresses set.
+  /// The unit, its tensors' addresses set; null after the close.
   [[nodiscard]] Object const& params() const { return *object_; }
 
   /// The same.
@@ -130,7 +135,8 @@ class ForwardLease : public detail::lease_base<Core> {
 
 /// The right to read one unit's parameters and to write their gradients, in the backward phase.
 /// Gradients have the parameters' types in every stage; those of frozen parameters are null.
-/// Pointers are valid while it lives. A lease whose gradients nobody asks for contributes zeros.
+/// Pointers are valid while it lives, as a `ForwardLease`'s are. A lease whose gradients nobody
+/// asks for contributes zeros.
 template <class Core, class Object>
 class BackwardLease : public detail::lease_base<Core> {
  public:
@@ -140,7 +146,7 @@ class BackwardLease : public detail::lease_base<Core> {
         object_(&object),
         gradients_(&gradients) {}
 
-  /// The unit, its tensors' addresses set.
+  /// The unit, its tensors' addresses set; null after the close.
   [[nodiscard]] Object const& params() const { return *object_; }
 
   /// The same.
@@ -149,18 +155,23 @@ class BackwardLease : public detail::lease_base<Core> {
   /// A member of it.
   [[nodiscard]] Object const* operator->() const { return object_; }
 
-  /// Whether the gradients hold a sum of an earlier visit of this pass already.
+  /// Whether the gradients hold something to be added to already: a sum of an earlier visit of this
+  /// pass, or what this one was given by `grads`.
+  /// @throws logic_error after the close
   [[nodiscard]] bool accumulate() const { return this->core().accumulates(this->unit()); }
 
-  /// The gradients, to be added to: zero at the first request of a pass.
-  /// @return a unit of the same type whose tensors point to gradients
+  /// The gradients, to be added to: zeroed, on the compute stream, at the first request of a pass.
+  /// @return a unit of the same type whose tensors point to gradients; null after the close
+  /// @throws logic_error after the close; the engine's failure
   Object& grads() {
     this->core().request_gradients(this->unit(), false);
     return *gradients_;
   }
 
-  /// The gradients, every element of which the caller will write. Saves zeroing them.
-  /// @throws logic_error when they hold a sum already, see `accumulate()`
+  /// The gradients, every element of which the caller will write. Saves zeroing them; only the
+  /// padding between them is zeroed.
+  /// @throws logic_error when they hold a sum already, see `accumulate()`, or after the close; the
+  ///         engine's failure
   Object& grads(overwrite_t) {
     this->core().request_gradients(this->unit(), true);
     return *gradients_;

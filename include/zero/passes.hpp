@@ -27,7 +27,8 @@ struct MicroStep {
 template <class Engine>
 class MicroSteps {
  public:
-  /// See `ZeroEngine::micro_steps`. The engine must not be moved while this lives.
+  /// See `ZeroEngine::micro_steps`. The engine must not be moved while this lives. Begins nothing.
+  /// @throws logic_error for a count below 1
   MicroSteps(Engine& engine, std::int64_t count)
       : engine_(&engine),
         at_{0, count},
@@ -117,6 +118,7 @@ template <class Engine>
 class EvaluationPass {
  public:
   /// See `ZeroEngine::evaluation`. The engine must not be moved while the pass is open.
+  /// @throws logic_error inside a pass; the engine's failure
   explicit EvaluationPass(Engine& engine)
       : engine_(&engine),
         exceptions_(std::uncaught_exceptions()) {
@@ -156,13 +158,14 @@ class EvaluationPass {
   }
 
   /// Goes through the rest of the program without using it: serves the gathers of ranks that have
-  /// one batch more.
+  /// one batch more. Collective, as the leases that it stands for.
   /// @pre no lease is open
-  /// @throws logic_error after the end of the pass
+  /// @throws logic_error after the end of the pass; the engine's failure
   void follow() { engine().follow(); }
 
-  /// Ends the pass now.
-  /// @throws logic_error when units are left; peer_error when another rank failed.
+  /// Ends the pass now, if it has not ended. Collective.
+  /// @throws logic_error when units are left; the engine's failure, or peer_error when another rank
+  ///         failed
   void end() {
     if (engine_ != nullptr) {
       std::exchange(engine_, nullptr)->end_evaluation();

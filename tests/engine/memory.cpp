@@ -39,7 +39,7 @@ void for_stages(F f) {
 }
 
 /// The thread's allocations at the alignment of pools are the pools, each once and no other.
-void compare_with_allocator(std::vector<zero::PoolBytes> const& pools) {
+void compare_with_allocator(std::vector<zero::pool_bytes> const& pools) {
   std::vector<std::int64_t> expected;
   for (auto const& pool : pools) {
     if (pool.planned_bytes > 0) {

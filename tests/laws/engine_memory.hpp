@@ -32,7 +32,7 @@
 
 namespace zero::laws {
 
-[[nodiscard]] inline std::int64_t bytes_of_pool(std::vector<PoolBytes> const& pools,
+[[nodiscard]] inline std::int64_t bytes_of_pool(std::vector<pool_bytes> const& pools,
                                                 std::string const& name) {
   for (auto const& p : pools) {
     if (name == p.name) {
