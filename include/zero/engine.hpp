@@ -305,7 +305,10 @@ class basic_zero_engine {
   void step(step_options const& numbers = {}) {
     check_numbers(numbers);
     expect_no_micro_step("step");
-    core_->step(numbers, std::exchange(micro_steps_, 0));
+    bool const alone = core_->capturing() && passes_ended_ == 0;
+    auto const count = std::exchange(micro_steps_, 0);
+    core_->step(numbers,
+                alone && count == 0 ? 1 : count);  // a step alone is captured with any count
   }
 
   /// What became of the latest step, the same on every rank. Waits for it, and for all else that is
@@ -354,7 +357,7 @@ class basic_zero_engine {
       auto const pending = std::exchange(micro_steps_, 0);
       std::int64_t inside = 0;
       auto graph = core_->capture([&] {
-        micro_steps_ = pending == 0 ? 1 : pending;  // a step alone is captured with any count
+        micro_steps_ = pending;
         passes_ended_ = 0;
         issue();
         inside = passes_ended_;
@@ -366,17 +369,30 @@ class basic_zero_engine {
     }
   }
 
-  /// Runs a captured step once, as `step` would. Collective.
-  /// @throws logic_error as `step` does
+  /// Runs a captured step once, as `step` would; where it was captured alone, after a loop over
+  /// micro-steps. Collective.
+  /// @throws logic_error as `step` does; for micro-steps that the graph holds besides those of a
+  ///         loop before it
   template <class Graph>
   void replay(CapturedStep<Graph> const& captured, step_options const& numbers = {}) {
     check_numbers(numbers);
     expect_no_micro_step("replay");
-    auto const pending = std::exchange(micro_steps_, 0);
-    auto const count = captured.micro_steps > 0 ? captured.micro_steps : pending;
-    expects(count > 0, "zero::ZeroEngine: replay of a step alone needs micro-steps before it");
     if constexpr (has_graphs) {  // else capture has said what is wrong
-      core_->replay(captured.graph, captured.result_slot, numbers, count);
+      auto const pending = std::exchange(micro_steps_, 0);
+      if (captured.micro_steps > 0 && pending > 0) {
+        core_->fail_misuse(
+            "micro-steps with their step were replayed after a loop over micro-steps; call step "
+            "after the loop");
+      }
+      if (captured.micro_steps == 0 && pending == 0) {
+        core_->fail_misuse(
+            "a step alone was replayed before any micro-step; loop over engine.micro_steps(k) "
+            "first");
+      }
+      core_->replay(captured.graph,
+                    captured.result_slot,
+                    numbers,
+                    captured.micro_steps > 0 ? captured.micro_steps : pending);
     }
   }
 

@@ -345,6 +345,8 @@ class engine_core {
     return graph;
   }
 
+  [[nodiscard]] bool capturing() const { return executor_.capturing(); }
+
   /// Where the latest capture writes its step's result.
   [[nodiscard]] std::int64_t captured_slot() const { return captured_slot_; }
 
