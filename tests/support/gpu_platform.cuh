@@ -92,8 +92,8 @@ struct local_gpu_platform : gpu_memory_access {
   using communicator = Local;
 
   template <class Body>
-  static void run(int ranks, Body&& body) {
-    local_gpu_world::run(ranks, std::forward<Body>(body));
+  static void run(int ranks, Body&& body, local_options options = {}) {
+    local_gpu_world::run(ranks, std::forward<Body>(body), {.stall_limit = options.stall_limit});
   }
 };
 
