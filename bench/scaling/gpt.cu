@@ -68,11 +68,11 @@ class quietable_communicator : public zero::nccl_communicator {
   }
 
   void all_to_others(cudaStream_t stream,
-                  zero::collective_tag const& tag,
-                  void const* send,
-                  std::int64_t stride,
-                  void* receive,
-                  std::int64_t bytes) {
+                     zero::collective_tag const& tag,
+                     void const* send,
+                     std::int64_t stride,
+                     void* receive,
+                     std::int64_t bytes) {
     if (travels(bytes)) {
       nccl_communicator::all_to_others(stream, tag, send, stride, receive, bytes);
     }
@@ -413,7 +413,7 @@ int run(settings const& with) {
                                                          {"built_GB", 10},
                                                          {"driver_GB", 11},
                                                          {"activations_GB", 16}});
-    std::printf("attention is %s\n", here.net.uses_cudnn() ? "cuDNN's" : "a plain kernel");
+    std::printf("attention: %s\n", here.net.attention_name().c_str());
   }
   {
     // The libraries load the kernels of these sizes, which must not count as the engines' memory.
