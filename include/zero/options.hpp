@@ -39,7 +39,8 @@ struct engine_options {
   stress_options stress{};          ///< for tests
 };
 
-/// Numbers of one step. What is left out is as in the options.
+/// Numbers of one step. What is left out is as in the options. Every rank must pass the same; they
+/// are not compared.
 struct step_options {
   std::optional<double>
       lr;  ///< learning rate, 0 or more; without it, that of the optimizer's options

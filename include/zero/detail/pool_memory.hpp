@@ -240,10 +240,8 @@ class pool_memory {
   }
 
   [[nodiscard]] static std::vector<extent> at_offsets(std::vector<std::int64_t> const& offsets) {
-    std::vector<extent> parts;
-    for (auto const offset : offsets) {
-      parts.push_back({offset, 0});
-    }
+    std::vector<extent> parts(offsets.size());
+    std::ranges::transform(offsets, parts.begin(), [](auto offset) { return extent{offset, 0}; });
     return parts;
   }
 
