@@ -5,7 +5,9 @@
 //
 // Every rank is a process; all of them run this program:
 //   tests/gpu/run_processes --gpu-each 2 gpt [--stages 0123] [--turns 5] [--steps-per-turn 4]
-//                                            [--json FILE] [OPTION of train_gpt...]
+//                                            [--registration none|symmetric] [--json FILE]
+//                                            [--cta-policy library|efficiency|zero]
+//                                            [OPTION of train_gpt...]
 // The sizes are GPT-2's of 1.5e9 parameters and 8 windows of 1024 tokens a GPU, unless options of
 // the example say otherwise. A stage whose states do not fit the device is left out, and the table
 // says so. The rows so far are in the file whenever the program ends.
@@ -39,8 +41,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,8 +120,22 @@ struct settings {
   int turns = 5;
   int steps = 4;
   std::string json;
+  zero::nccl_options nccl;
   train_gpt::options chosen;
 };
+
+/// The value that a name stands for.
+template <class T>
+[[nodiscard]] T named(std::string const& option,
+                      std::string const& name,
+                      std::initializer_list<std::pair<char const*, T>> choices) {
+  for (auto const& [choice, value] : choices) {
+    if (name == choice) {
+      return value;
+    }
+  }
+  throw std::invalid_argument(option + " does not know " + name);
+}
 
 [[nodiscard]] settings parse(std::vector<std::string> arguments) {
   auto const take = [&](std::string const& name, std::string value) {
@@ -133,6 +151,16 @@ struct settings {
   result.turns = std::stoi(take("--turns", "5"));
   result.steps = std::stoi(take("--steps-per-turn", "4"));
   result.json = take("--json", "");
+  result.nccl.registration = named<zero::nccl_registration>(
+      "--registration",
+      take("--registration", "none"),
+      {{"none", zero::nccl_registration::none}, {"symmetric", zero::nccl_registration::symmetric}});
+  result.nccl.cta_policy =
+      named<zero::nccl_cta_policy>("--cta-policy",
+                                   take("--cta-policy", "library"),
+                                   {{"library", zero::nccl_cta_policy::library},
+                                    {"efficiency", zero::nccl_cta_policy::efficiency},
+                                    {"zero", zero::nccl_cta_policy::zero}});
   std::vector<std::string> all = {"--device", "gpu", "--layers",  "48",   "--channels",   "1600",
                                   "--heads",  "25",  "--context", "1024", "--vocabulary", "50304",
                                   "--batch",  "8",   "--ranks",   "1",    "--lr",         "0.0002",
@@ -193,7 +221,7 @@ void initial_values(zero::parameter_view const& parameter,
 struct bench_state {
   explicit bench_state(settings const& given)
       : with(given),
-        world(zero::Nccl::from_environment()),
+        world(zero::Nccl::from_environment(given.nccl)),
         guard(world.device()),
         stream(zero::gpu::stream_priority::normal),
         text(train_gpt::corpus::read(with.chosen.data, with.chosen.shape.context)),
@@ -240,7 +268,9 @@ struct bench_state {
 [[nodiscard]] zero::nccl_communicator alone(bench_state& here) {
   ncclUniqueId id{};
   zero::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  return zero::Nccl::from_id(id, 0, 1, {.device = here.world.device()});
+  zero::nccl_options options = here.with.nccl;
+  options.device = here.world.device();
+  return zero::Nccl::from_id(id, 0, 1, options);
 }
 
 template <class Stage>
@@ -266,7 +296,11 @@ template <class Stage>
   Engine engine(model(shape),
                 scaling::quietable_communicator(std::move(ranks), quiet),
                 options,
-                zero::cuda_options{.compute_stream = stream});
+                zero::cuda_options{
+                    .compute_stream = stream,
+                    .allocator = here.with.nccl.registration == zero::nccl_registration::symmetric
+                                     ? zero::nccl_allocator()
+                                     : zero::gpu::allocator{}});
   out.built_bytes = before - free_bytes();
   engine.initialize(initial_values);
 
