@@ -41,7 +41,7 @@ class trainer {
       : chosen_(chosen),
         text_(text),
         schedule_(chosen),
-        engine_(model(chosen.shape), std::move(communicator), settings(chosen)),
+        engine_(model(chosen.shape), std::move(communicator), engine_options<Engine>(chosen)),
         network_(chosen.shape, chosen.batch),
         weights_(chosen.shape),
         gradients_(chosen.shape),
@@ -94,13 +94,6 @@ class trainer {
   }
 
  private:
-  static typename Engine::options settings(options const& chosen) {
-    typename Engine::options result;
-    result.clip_norm = chosen.clip;
-    tune(result.optimizer);
-    return result;
-  }
-
   [[nodiscard]] int rank() const { return engine_.rank(); }
 
   /// One optimizer step. Returns this rank's loss, the mean over its micro-steps.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "options.hpp"
+
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/lion.hpp>
 #include <zero/optim/sgd.hpp>
@@ -19,6 +21,15 @@ inline void tune(zero::Sgd::options& o) {
 
 inline void tune(zero::Lion::options& o) {
   o.weight_decay = 1.0;
+}
+
+/// What an engine is told of a command line.
+template <class Engine>
+[[nodiscard]] typename Engine::options engine_options(options const& chosen) {
+  typename Engine::options result;
+  result.clip_norm = chosen.clip;
+  tune(result.optimizer);
+  return result;
 }
 
 }  // namespace train_gpt

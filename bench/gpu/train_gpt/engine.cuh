@@ -28,7 +28,7 @@ class engine_training final : public training {
         world_(1),
         engine_(model(task.chosen.shape),
                 world_.communicator(0),
-                settings(task.chosen),
+                train_gpt::engine_options<engine>(task.chosen),
                 zero::cuda_options{.compute_stream = stream()}) {
     engine_.initialize([](auto const& parameter, std::int64_t first, std::span<float> values) {
       bool const matrix = parameter.shape.rank() > 1;
@@ -60,13 +60,6 @@ class engine_training final : public training {
   }
 
  private:
-  static typename engine::options settings(train_gpt::options const& chosen) {
-    typename engine::options result;
-    result.clip_norm = chosen.clip;
-    train_gpt::tune(result.optimizer);
-    return result;
-  }
-
   zero::local_gpu_world world_;
   engine engine_;
 };

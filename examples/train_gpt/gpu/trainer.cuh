@@ -52,7 +52,7 @@ class trainer {
         schedule_(chosen),
         engine_(model(chosen.shape),
                 std::move(communicator),
-                settings(chosen),
+                engine_options<Engine>(chosen),
                 zero::cuda_options{.compute_stream = stream_.get()}),
         network_(
             chosen.shape, chosen.batch, stream_.get(), {.deterministic = chosen.deterministic}),
@@ -122,13 +122,6 @@ class trainer {
   /// The result of a step can only be read until the next one ends. FP16 skips steps as a matter of
   /// course, so there every one is read, at the price of a wait; otherwise those that are printed.
   static constexpr bool counts_every_step = std::is_same_v<value_type, zero::fp16>;
-
-  static typename Engine::options settings(options const& chosen) {
-    typename Engine::options result;
-    result.clip_norm = chosen.clip;
-    tune(result.optimizer);
-    return result;
-  }
 
   [[nodiscard]] int rank() const { return engine_.rank(); }
 

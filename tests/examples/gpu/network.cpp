@@ -296,7 +296,11 @@ TEST_CASE_TEMPLATE("the GPU's network has the host's gradients in 16 bits",
   }
 }
 
-TEST_CASE_TEMPLATE("cuDNN's attention gives the same gradients", T, zero::bf16, zero::fp16) {
+TEST_CASE_TEMPLATE("cuDNN's attention gives the same gradients" *
+                       doctest::skip(!train_gpt::gpu::built_with_cudnn()),
+                   T,
+                   zero::bf16,
+                   zero::fp16) {
   double const limit = std::is_same_v<T, zero::bf16> ? 8e-2 : 1e-2;
   compare<T>(problem(larger, 2), {.cudnn = true}, limit);
 }
