@@ -8,6 +8,7 @@
 #include <zero/detail/engine_core.hpp>
 #include <zero/detail/engine_setup.hpp>
 #include <zero/detail/full_access.hpp>
+#include <zero/detail/micro_step_loop.hpp>
 #include <zero/device/host.hpp>
 #include <zero/device/host_kernels.hpp>
 #include <zero/fwd.hpp>
@@ -28,7 +29,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -181,7 +181,7 @@ class basic_zero_engine {
     expect_no_pass("initialize");
     core_->reset_optimizer();
     or_abandon("initialize", [&] { detail::full_access(*core_).write(std::forward<Fill>(fill)); });
-    micro_steps_ = 0;
+    static_cast<void>(loop_.take());  // those were of the parameters before
   }
 
   /// Sets the parameters from a function as `initialize` does, and keeps the optimizer's state.
@@ -262,7 +262,7 @@ class basic_zero_engine {
   [[nodiscard]] auto forward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
-    begin_micro_step();
+    loop_.begin_pass();
     return ForwardLease<core_type, object>(
         *core_, unit, *static_cast<object const*>(value_at(unit)));
   }
@@ -274,7 +274,7 @@ class basic_zero_engine {
   [[nodiscard]] auto backward(Member Model::* pointer, std::int64_t index = 0) {
     using object = unit_type_t<Member>;
     auto const unit = unit_of(pointer, index);
-    begin_micro_step();
+    loop_.begin_pass();
     return BackwardLease<core_type, object>(
         *core_,
         unit,
@@ -288,7 +288,7 @@ class basic_zero_engine {
   template <class Member>
   void skip(Member Model::* pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
-    begin_micro_step();
+    loop_.begin_pass();
     auto const ph =
         core_->cursor().active() && core_->cursor().expects({unit, phase::backward, true})
             ? phase::backward
@@ -304,9 +304,9 @@ class basic_zero_engine {
   ///         is); before or inside the loop over the micro-steps, or inside a pass
   void step(step_options const& numbers = {}) {
     check_numbers(numbers);
-    expect_no_micro_step("step");
-    bool const alone = core_->capturing() && passes_ended_ == 0;
-    auto const count = std::exchange(micro_steps_, 0);
+    loop_.expect_none("step");
+    bool const alone = core_->capturing() && loop_.ended() == 0;
+    auto const count = loop_.take();
     core_->step(numbers,
                 alone && count == 0 ? 1 : count);  // a step alone is captured with any count
   }
@@ -353,16 +353,15 @@ class basic_zero_engine {
                   "zero::Cuda; zero::Host has none: make the calls themselves each time, without "
                   "capture and replay.");
     if constexpr (has_graphs) {  // else one error is enough
-      expect_no_micro_step("capture");
-      auto const pending = std::exchange(micro_steps_, 0);
+      loop_.expect_none("capture");
+      auto const pending = loop_.take();
       std::int64_t inside = 0;
       auto graph = core_->capture([&] {
-        micro_steps_ = pending;
-        passes_ended_ = 0;
+        loop_.restart(pending);
         issue();
-        inside = passes_ended_;
+        inside = loop_.ended();
       });
-      micro_steps_ = pending;
+      loop_.restart(pending);
       return CapturedStep<decltype(graph)>{std::move(graph), inside, core_->captured_slot()};
     } else {
       return CapturedStep<int>{};
@@ -376,9 +375,9 @@ class basic_zero_engine {
   template <class Graph>
   void replay(CapturedStep<Graph> const& captured, step_options const& numbers = {}) {
     check_numbers(numbers);
-    expect_no_micro_step("replay");
+    loop_.expect_none("replay");
     if constexpr (has_graphs) {  // else capture has said what is wrong
-      auto const pending = std::exchange(micro_steps_, 0);
+      auto const pending = loop_.take();
       if (captured.micro_steps > 0 && pending > 0) {
         core_->fail_misuse(
             "micro-steps with their step were replayed after a loop over micro-steps; call step "
@@ -485,93 +484,16 @@ class basic_zero_engine {
     return values_[static_cast<std::size_t>(unit)];
   }
 
-  // A micro-step's pass begins with its first lease and may end before its turn does, so that
-  // evaluation passes find a place in the turn.
+  void announce_micro_step(pass_kind pass) { loop_.announce(pass); }
 
-  void announce_micro_step(pass_kind pass) {
-    core_->check();
-    if (pass.first && micro_step_ != micro_step_state::none) {
-      core_->fail_misuse(
-          "a loop over micro-steps began inside another one; end the first one before it");
-    }
-    if (pass.first && micro_steps_ > 0) {
-      core_->fail_misuse(
-          "a second loop over micro-steps began before step; call step after each loop");
-    }
-    micro_step_ = micro_step_state::announced;
-    micro_step_pass_ = pass;
-  }
+  void end_micro_step(std::int64_t completed) { loop_.end_turn(completed); }
 
-  void begin_micro_step() {
-    if (micro_step_ == micro_step_state::announced && !core_->in_pass()) {
-      core_->begin_pass(micro_step_pass_);
-      micro_step_ = micro_step_state::running;
-    }
-  }
-
-  /// Ends the pass of a micro-step if no lease is to come.
-  void complete_micro_step() {
-    if (micro_step_ == micro_step_state::running && core_->cursor().finished()) {
-      core_->end_pass();
-      micro_step_ = micro_step_state::complete;
-    }
-  }
-
-  /// Ends a turn; `completed` micro-steps are ready for the step, 0 if others are to come.
-  void end_micro_step(std::int64_t completed) {
-    begin_micro_step();
-    complete_micro_step();
-    if (core_->in_pass()) {
-      core_->end_pass();  // says what is missing
-      core_->fail_misuse("a micro-step ended inside an evaluation pass; end that pass first");
-    }
-    micro_step_ = micro_step_state::none;
-    micro_steps_ = completed;
-    passes_ended_ += completed;
-  }
-
-  /// The loop was left before its end, by an exception or otherwise.
   void leave_micro_steps(MicroStep at, bool unwinding) noexcept {
-    try {
-      auto const turn =
-          "micro-step " + std::to_string(at.index + 1) + " of " + std::to_string(at.count);
-      if (unwinding) {
-        core_->abandon("an exception passed through " + turn);
-      } else if (at.index + 1 == at.count && is_micro_step_finished()) {
-        end_micro_step(at.count);
-      } else {
-        core_->fail_misuse("the loop over the micro-steps was left in " + turn + ", but " +
-                           missing_of_micro_step(at) +
-                           " was expected; let the loop come to its end, with engine.skip where "
-                           "there is no work");
-      }
-    } catch (...) {
-      core_->keep(std::current_exception());  // for the next call; the others know
-    }
-    micro_step_ = micro_step_state::none;
-  }
-
-  [[nodiscard]] bool is_micro_step_finished() const {
-    return micro_step_ == micro_step_state::complete
-               ? !core_->in_pass()
-               : micro_step_ == micro_step_state::running && core_->cursor().finished();
-  }
-
-  /// What a turn of the loop still waits for, in words.
-  [[nodiscard]] std::string missing_of_micro_step(MicroStep at) const {
-    if (core_->in_pass() && !core_->cursor().finished()) {
-      return core_->cursor().describe_next();
-    }
-    auto const& tokens = core_->plan().program.forward;
-    if (micro_step_ == micro_step_state::announced && !tokens.empty()) {
-      return core_->cursor().describe(tokens.front());
-    }
-    return at.index + 1 < at.count ? "micro-step " + std::to_string(at.index + 2)
-                                   : std::string("the end of the pass");
+    loop_.leave(at.index, at.count, unwinding);
   }
 
   void begin_evaluation() {
-    complete_micro_step();
+    loop_.complete_pass();
     core_->begin_pass({false, false, false, false});
   }
 
@@ -606,15 +528,6 @@ class basic_zero_engine {
         "out for that of the optimizer's options");
   }
 
-  void expect_no_micro_step(char const* call) {
-    core_->check();
-    if (micro_step_ != micro_step_state::none) {
-      core_->fail_misuse(std::string(call) +
-                         " was called inside the loop over the micro-steps; call it after the loop "
-                         "has come to its end");
-    }
-  }
-
   /// Runs what calls a function of the user's between collectives: the other ranks must not wait
   /// for a rank whose function threw, nor go on with values that it did not finish.
   template <class Work>
@@ -629,7 +542,7 @@ class basic_zero_engine {
 
   void expect_no_pass(char const* call) {
     core_->check();
-    complete_micro_step();
+    loop_.complete_pass();
     if (core_->in_pass()) {
       throw logic_error(std::string("zero::ZeroEngine: ") + call +
                         " was called inside a pass; end the pass first.");
@@ -641,11 +554,7 @@ class basic_zero_engine {
   std::vector<void*> values_;
   std::vector<void*> gradient_values_;
   std::unique_ptr<core_type> core_;
-  std::int64_t micro_steps_ = 0;   // ready for the step
-  std::int64_t passes_ended_ = 0;  // micro-steps completed, to see what a capture holds
-  enum class micro_step_state : std::uint8_t { none, announced, running, complete };
-  micro_step_state micro_step_ = micro_step_state::none;
-  pass_kind micro_step_pass_{};
+  detail::micro_step_loop<core_type> loop_{*core_};
 };
 
 /// A number of ranks as a type, for `plan`.
