@@ -743,7 +743,7 @@ class engine_core {
     auto mine = digest_of(plan_);
     mine.parts[digest_part_of_step] = digest_of_step();
     compare_between_ranks(mine, model_.parameters, [this](auto const& value) {
-      return gather(value, "comparison of plans");
+      return this->gather(value, "comparison of plans");
     });
   }
 
