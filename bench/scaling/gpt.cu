@@ -238,8 +238,10 @@ struct bench_state {
     auto* const all = static_cast<double*>(times.get());
     std::vector<double> values(static_cast<std::size_t>(world.size()));
     zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    zero::check_cuda(cudaMemcpy(all + world.rank(), &mine, sizeof mine, cudaMemcpyHostToDevice),
-                     "cudaMemcpy");
+    zero::check_cuda(
+        cudaMemcpyAsync(
+            all + world.rank(), &mine, sizeof mine, cudaMemcpyHostToDevice, stream.get()),
+        "cudaMemcpyAsync");
     world.all_gather(stream.get(),
                      {.operation_name = "times"},
                      all + world.rank(),

@@ -117,6 +117,8 @@ class bare final : public training {
     zero::gpu::memory m(static_cast<std::int64_t>(count * sizeof(T)), "bench");
     zero::check_cuda(cudaMemcpy(m.get(), values, count * sizeof(T), cudaMemcpyHostToDevice),
                      "cudaMemcpy");
+    // The copy may end after the call, and other streams do not wait for it.
+    zero::check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     return m;
   }
 
@@ -202,10 +204,12 @@ class bare final : public training {
             initial_value(matrix, norm_weight, key, static_cast<std::uint64_t>(k));
       }
     }
-    zero::check_cuda(
-        cudaMemcpy(
-            master_.get(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
-        "cudaMemcpy");
+    zero::check_cuda(cudaMemcpyAsync(master_.get(),
+                                     values.data(),
+                                     values.size() * sizeof(float),
+                                     cudaMemcpyHostToDevice,
+                                     stream()),
+                     "cudaMemcpyAsync");
     kernels::cast(stream(), floats(master_), static_cast<bf16*>(parameters_.get()), elements_);
     zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }

@@ -186,6 +186,8 @@ outcome on_gpu(problem const& p,
     zero::check_cuda(
         cudaMemcpy(m.get(), from.data(), from.size() * sizeof from[0], cudaMemcpyHostToDevice),
         "cudaMemcpy");
+    // The copy may end after the call, and other streams do not wait for it.
+    zero::check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     return m;
   };
   zero::gpu::memory const w = put(values);

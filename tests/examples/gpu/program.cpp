@@ -102,8 +102,8 @@ TEST_CASE(
   CHECK(r.at("matrix_products").get<std::string>().starts_with("cuBLASLt "));
   std::string const attention = r.at("attention").get<std::string>();
   CHECK((attention.starts_with("cuDNN ") || attention.starts_with("plain kernels (")));
-  for (char const* figure :
-       {"device_allocations_per_step", "host_waits_per_step", "allocations_per_step"}) {
+  // Null where no CUPTI counts. The libraries of products and attention allocate on the host.
+  for (std::string const figure : {"device_allocations_per_step", "host_waits_per_step"}) {
     CAPTURE(figure);
     CHECK((r.at(figure).is_null() || r.at(figure) == 0.0));
   }

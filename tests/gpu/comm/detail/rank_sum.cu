@@ -54,11 +54,12 @@ TEST_CASE_TEMPLATE("the sum of ranks on a GPU is the host's, aligned or not, in 
             parts.push_back(source.vector<W>(n));
             buffers.emplace_back((n + shift) * static_cast<std::int64_t>(sizeof(W)), "test");
             W* const at = static_cast<W*>(buffers.back().get()) + shift;
-            zero::check_cuda(cudaMemcpy(at,
-                                        parts.back().data(),
-                                        static_cast<std::size_t>(n) * sizeof(W),
-                                        cudaMemcpyHostToDevice),
-                             "cudaMemcpy");
+            zero::check_cuda(cudaMemcpyAsync(at,
+                                             parts.back().data(),
+                                             static_cast<std::size_t>(n) * sizeof(W),
+                                             cudaMemcpyHostToDevice,
+                                             stream.get()),
+                             "cudaMemcpyAsync");
             addresses.at[rank] = at;
           }
           W* const to = static_cast<W*>(buffers.back().get()) + shift;  // the last rank's own

@@ -43,6 +43,8 @@ class gpu_array {
       check_cuda(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyDefault),
                  "cudaMemcpy");
     }
+    // Both may end after the calls, and other streams do not wait for them.
+    check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
   explicit gpu_array(std::int64_t count)

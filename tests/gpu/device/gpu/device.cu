@@ -50,6 +50,8 @@ class law_lab {
   static void write(cuda_device& /*d*/, void* to, void const* from, std::int64_t bytes) {
     check_cuda(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault),
                "cudaMemcpy");
+    // A copy from pageable memory may end after the call, and other streams do not wait for it.
+    check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
   static void read(cuda_device& d, void* to, void const* from, std::int64_t bytes) {
