@@ -64,9 +64,10 @@ class trainer {
       timeline.before_step(step);
       shown.begin_step();
       double const loss = local_losses[static_cast<std::size_t>(step)] = train_step(step);
-      bool const applied = engine_.result().applied;
+      auto const result = engine_.result();
       shown.end_step();
-      ++(applied ? report.applied_steps : report.skipped_steps);
+      report.applied_steps = result.applied_steps;
+      report.skipped_steps = result.step - result.applied_steps;
 
       if (schedule_.validates_after(step)) {
         validation = report.validation_losses.emplace_back(validate());

@@ -115,12 +115,15 @@ void scale_follows(Model const& model, int ranks, loss_scale_options const& scal
     outcomes.push_back(outcome);
     expected_scaler expected(scaling);
     std::int64_t in_row = 0;
+    std::int64_t applied = 0;
     for (std::size_t i = 0; i < overflows.size(); ++i) {
       CAPTURE(i);
       auto const& step = outcome.steps[i];
       in_row = overflows[i] ? in_row + 1 : 0;
       CHECK(step.applied == !overflows[i]);
       CHECK(step.reason == (overflows[i] ? skip_reason::nonfinite_gradient : skip_reason::none));
+      applied += overflows[i] ? 0 : 1;
+      CHECK(step.applied_steps == applied);
       CHECK(step.skipped_in_row == in_row);
       CHECK(step.loss_scale == expected.scale());
       CHECK((*seen)[i] == std::set<float>{static_cast<float>(expected.scale())});

@@ -516,6 +516,7 @@ void decide_law(Memory& memory) {
       bool const equal = a.step == b.step && a.applied == b.applied && a.reason == b.reason &&
                          test::same(a.norm, b.norm) && test::same(a.clip_factor, b.clip_factor) &&
                          test::same(a.loss_scale, b.loss_scale) &&
+                         a.applied_steps == b.applied_steps &&
                          a.skipped_in_row == b.skipped_in_row && a.at_floor == b.at_floor;
       CHECK(equal);
     }

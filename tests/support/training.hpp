@@ -128,6 +128,7 @@ struct training_outcome {
       same = a[i].step == b[i].step && a[i].applied == b[i].applied && a[i].reason == b[i].reason &&
              std::bit_cast<std::uint64_t>(a[i].norm) == std::bit_cast<std::uint64_t>(b[i].norm) &&
              a[i].clip_factor == b[i].clip_factor && a[i].loss_scale == b[i].loss_scale &&
+             a[i].applied_steps == b[i].applied_steps &&
              a[i].skipped_in_row == b[i].skipped_in_row && a[i].at_floor == b[i].at_floor;
     }
     return same;

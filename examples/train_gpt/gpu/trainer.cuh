@@ -83,8 +83,8 @@ class trainer {
       shown.end_step();
       bool const validates = schedule_.validates_after(step);
       bool const prints = schedule_.prints_after(step);
-      if (validates || prints || counts_every_step) {
-        count_steps(report, step, shown);
+      if (validates || prints || step + 1 == chosen_.steps) {
+        count_steps(report, shown);
       }
       if (validates) {
         validation = report.validation_losses.emplace_back(validate());
@@ -119,10 +119,6 @@ class trainer {
   }
 
  private:
-  /// The result of a step can only be read until the next one ends. FP16 skips steps as a matter of
-  /// course, so there every one is read, at the price of a wait; otherwise those that are printed.
-  static constexpr bool counts_every_step = std::is_same_v<value_type, zero::fp16>;
-
   [[nodiscard]] int rank() const { return engine_.rank(); }
 
   [[nodiscard]] double* loss_at(std::int64_t step) const {
@@ -174,14 +170,12 @@ class trainer {
   }
 
   /// Waits for the steps so far, as part of their time, and counts them.
-  void count_steps(run_report& report, std::int64_t step, progress& shown) {
+  void count_steps(run_report& report, progress& shown) {
     shown.begin_step();
     auto const result = engine_.result();
     shown.end_wait();
-    std::int64_t const steps = step + 1 - report.applied_steps - report.skipped_steps;
-    std::int64_t const skipped = std::min(steps, result.skipped_in_row);
-    report.skipped_steps += skipped;
-    report.applied_steps += steps - skipped;
+    report.applied_steps = result.applied_steps;
+    report.skipped_steps = result.step - result.applied_steps;
   }
 
   /// The mean loss of windows that were held out; each rank takes its part of them.

@@ -35,6 +35,7 @@ struct step_record {
                     ///< if the step was skipped for it
   double clip_factor = 1;           ///< what clipping multiplied the gradient by; at most 1
   double loss_scale = 1;            ///< in force in this step's backward
+  std::int64_t applied_steps = 0;   ///< how many of the steps up to this one were applied
   std::int64_t skipped_in_row = 0;  ///< skipped steps up to this one; 0 if it was applied
   bool at_floor = false;  ///< an overflow wanted to halve a loss scale that was at its minimum
 };
@@ -152,6 +153,7 @@ ZERO_HOST_DEVICE ZERO_EXACT void decide(step_state<O>& state,
           config.options, mul(control.lr, traits.lr_scale), traits.decay, state.applied_steps);
     }
   }
+  record.applied_steps = state.applied_steps;
   if (config.scaled && record.reason != skip_reason::nonfinite_scale) {
     record.at_floor = zero::update(state.scaling, config.scaling, overflow);
     state.loss_scale = narrow(state.scaling.scale);

@@ -145,6 +145,7 @@ TEST_CASE("one rank's non-finite gradient skips the step and leaves the optimize
     CHECK_FALSE(std::isfinite(record.norm));
     CHECK(record.clip_factor == 1);
     CHECK(record.step == 2);
+    CHECK(record.applied_steps == 1);
     CHECK(record.skipped_in_row == 1);
     CHECK_FALSE(s.state.apply);
     CHECK(s.state.coefficient == 0);
@@ -153,6 +154,7 @@ TEST_CASE("one rank's non-finite gradient skips the step and leaves the optimize
     CHECK(s.step({1, 1}).applied);
     CHECK(s.state.last.skipped_in_row == 0);
     CHECK(s.state.last.step == 4);
+    CHECK(s.state.last.applied_steps == 2);
     CHECK(s.state.applied_steps == 2);
   }
 }

@@ -30,6 +30,7 @@ void check_same(step_record const& gpu, step_record const& host) {
   CHECK(same(gpu.norm, host.norm));
   CHECK(same(gpu.clip_factor, host.clip_factor));
   CHECK(same(gpu.loss_scale, host.loss_scale));
+  CHECK(gpu.applied_steps == host.applied_steps);
   CHECK(gpu.skipped_in_row == host.skipped_in_row);
   CHECK(gpu.at_floor == host.at_floor);
 }
