@@ -224,4 +224,40 @@ TEST_CASE("wrong captures and replays say what is wrong") {
                  "replay was called inside the loop over the micro-steps"));
 }
 
+TEST_CASE("what waits, captures or replays has no place inside a capture") {
+  auto const inside = [](std::function<void(Engine&)> const& act) {
+    return mistake([&](Engine& e) {
+      static_cast<void>(e.capture([&] {
+        passes(e, 1, true);
+        e.step();
+        act(e);
+      }));
+    });
+  };
+  auto const values = [](auto const&...) {};
+  std::vector<std::function<void(Engine&)>> const waiting{
+      [](Engine& e) { static_cast<void>(e.result()); },
+      [](Engine& e) { static_cast<void>(e.mean(1)); },
+      [&](Engine& e) { e.full(values); },
+      [&](Engine& e) { e.set_full(values); },
+      [&](Engine& e) { e.initialize(values); },
+      [](Engine& e) { static_cast<void>(e.parameters_hash()); },
+      [](Engine& e) { static_cast<void>(e.replica_hash()); },
+      [](Engine& e) { e.start_timeline(); }};
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    CAPTURE(i);
+    CHECK(contains(inside(waiting[i]), "a call that waits was made inside a capture"));
+  }
+  CHECK(contains(inside([](Engine& e) { static_cast<void>(e.capture([] {})); }),
+                 "capture was called inside a capture"));
+  CHECK(contains(mistake([](Engine& e) {
+                   auto const captured = e.capture([&] {
+                     passes(e, 1, true);
+                     e.step();
+                   });
+                   static_cast<void>(e.capture([&] { e.replay(captured); }));
+                 }),
+                 "replay was called inside a capture"));
+}
+
 }  // namespace

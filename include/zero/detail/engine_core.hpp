@@ -318,6 +318,7 @@ class engine_core {
     if (executor_.in_pass()) {
       executor_.fail_misuse("capture was called inside a pass; end the pass first");
     }
+    expect_no_capture("capture was called");
     auto const steps = steps_;
     auto const slot = result_slot_;
     executor_.begin_capture();
@@ -360,6 +361,7 @@ class engine_core {
     if (executor_.in_pass()) {
       executor_.fail_misuse("replay was called inside a pass; end the pass first");
     }
+    expect_no_capture("replay was called");
     auto const control = control_of(step, micro_steps);
     device_.enqueue(queue::compute, [to = control_.control(), control](stream s) {
       kernels::set_control(s, to, control);
@@ -400,8 +402,10 @@ class engine_core {
 
   [[nodiscard]] float const* loss_scale() const { return &control_.state()->loss_scale; }
 
-  /// Waits for all that was enqueued, and throws a failure.
+  /// Waits for all that was enqueued, and throws a failure. Not inside a capture, of which nothing
+  /// has run.
   void drain() {
+    expect_no_capture("a call that waits was made");
     device_.finish();
     executor_.check();
     executor_.joined();
@@ -478,6 +482,13 @@ class engine_core {
   }
 
  private:
+  void expect_no_capture(char const* what) {
+    if (executor_.capturing()) {
+      executor_.fail_misuse(std::string(what) +
+                            " inside a capture; make the call before or after it");
+    }
+  }
+
   /// Calls `f(index, range or nullptr, offset in bytes)` for each parameter that unit `unit`
   /// declares.
   template <class F>
