@@ -175,9 +175,10 @@ class basic_zero_engine {
   /// ranks and stage if it depends on the view and the element only. Waits; allocates its
   /// window. Not collective, but every rank must do it. An exception that leaves `fill` passes, and
   /// ends the run on every rank.
-  /// @throws logic_error inside a pass
+  /// @throws logic_error inside the loop over the micro-steps, or inside a pass
   template <class Fill>
   void initialize(Fill&& fill) {
+    loop_.expect_none("initialize");
     expect_no_pass("initialize");
     core_->reset_optimizer();
     or_abandon("initialize", [&] { detail::full_access(*core_).write(std::forward<Fill>(fill)); });
@@ -344,8 +345,9 @@ class basic_zero_engine {
   /// `issue` holds the step alone, the number of micro-steps too. The first pass inside publishes,
   /// whatever ran before. Devices with graphs only, states on the device, `Nccl` with one GPU a
   /// process or `Local` with one rank. Allocates; replays do not. Collective.
-  /// @throws logic_error when `issue` does not make exactly one step, or inside the loop over the
-  ///         micro-steps; what leaves `issue` passes, and ends the run on every rank
+  /// @throws logic_error when `issue` does not make exactly one step, or makes a call that waits, a
+  ///         capture or a replay; inside the loop over the micro-steps. What leaves `issue` passes,
+  ///         and ends the run on every rank
   template <class Issue>
   [[nodiscard]] auto capture(Issue&& issue) {
     static_assert(has_graphs,

@@ -80,9 +80,13 @@ class MicroSteps {
     MicroSteps* steps_;
   };
 
-  /// Announces the first micro-step.
-  /// @throws logic_error inside another loop, or when a loop has ended and `step` was not called
+  /// Announces the first micro-step. Once only: a turn that was left cannot be taken up again.
+  /// @throws logic_error inside another loop, or when a loop has ended and `step` was not called,
+  ///         or the second time
   [[nodiscard]] iterator begin() {
+    expects(at_.index == 0,
+            "zero::ZeroEngine: the same micro_steps were iterated a second time; ask the engine "
+            "for new ones for each step, and let each loop come to its end");
     announce();
     running_ = true;
     return iterator(*this);

@@ -251,6 +251,37 @@ void wrong_calls_law(typename Engine::model_type const& model) {
     engine.step();
   });
 
+  char const* const again = "the same micro_steps were iterated a second time";
+  law({again}, [&](Engine& engine) {  // after its end
+    auto steps = engine.micro_steps();
+    for (int loop = 0; loop < 2; ++loop) {
+      for ([[maybe_unused]] auto const micro : steps) {
+        M::forward(engine, [](auto&, int) {});
+        M::backward(engine, [](auto&, int) {});
+      }
+      engine.step();
+    }
+  });
+
+  shared_law({again}, [&](Engine& engine, bool wrong) {  // in the turn that was left
+    if (!wrong) {
+      return plain_step(engine, 2);
+    }
+    auto steps = engine.micro_steps(2);
+    for (int loop = 0; loop < 2; ++loop) {
+      for (auto const micro : steps) {
+        M::forward(engine, [](auto&, int) {});
+        M::backward(engine, [](auto&, int) {});
+        if (micro.index == 1) {
+          break;
+        }
+      }
+    }
+  });
+
+  law({"initialize was called inside the loop over the micro-steps"},
+      [&](Engine& engine) { in_micro_step(engine, [&] { engine.initialize(initial_values); }); });
+
   shared_law({"a micro-step ended inside an evaluation pass"}, [&](Engine& engine, bool wrong) {
     std::optional<decltype(engine.evaluation())> pass;
     for ([[maybe_unused]] auto const micro : engine.micro_steps()) {

@@ -23,11 +23,11 @@ class micro_step_loop {
   /// A turn begins whose training pass will be `pass`.
   void announce(pass_kind pass) {
     core_->check();
-    if (pass.first && state_ != state::none) {
+    if (state_ != state::none) {
       core_->fail_misuse(
           "a loop over micro-steps began inside another one; end the first one before it");
     }
-    if (pass.first && ready_ > 0) {
+    if (ready_ > 0) {
       core_->fail_misuse(
           "a second loop over micro-steps began before step; call step after each loop");
     }

@@ -149,6 +149,23 @@ TEST_CASE("loops do not nest, nor follow one another without a step") {
   CHECK(contains(thrown([&] { m.announce(only); }), "a second loop"));
 }
 
+TEST_CASE("a turn is announced once, the first one or not") {
+  fake_core core;
+  loop l(core);
+  l.announce(first);
+  l.begin_pass();
+  core.use();
+  l.complete_pass();  // its gradients are there: they must not be added again
+  CHECK(contains(thrown([&] { l.announce(last); }), "inside another one"));
+  fake_core other;
+  loop m(other);
+  m.announce(only);
+  m.begin_pass();
+  other.use();
+  m.end_turn(1);
+  CHECK(contains(thrown([&] { m.announce(last); }), "a second loop"));
+}
+
 TEST_CASE("calls that have no place in the loop are refused there alone") {
   fake_core core;
   loop l(core);
