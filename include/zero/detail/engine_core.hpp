@@ -4,13 +4,13 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
-#include <zero/core/float_environment.hpp>
 #include <zero/core/tensor.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
 #include <zero/detail/plan_comparison.hpp>
 #include <zero/detail/pool_memory.hpp>
+#include <zero/detail/step_digest.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/options.hpp>
 #include <zero/parameter_view.hpp>
@@ -18,7 +18,6 @@
 #include <zero/plan/plan.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -690,43 +689,6 @@ class engine_core {
     executor_.restarted();
   }
 
-  /// Stands for all that a step depends on besides the plan. The optimizer's options may have
-  /// padding between them, which has no value; what it makes of a few numbers stands for them.
-  [[nodiscard]] std::uint64_t digest_of_step() const {
-    exact_float_environment const environment;
-    fnv1a h;
-    auto const add = [&h](double value) { h.add(std::bit_cast<std::int64_t>(value)); };
-    for (std::int64_t const t : {1, 2, 1000}) {
-      for (double const decay : {1.0, 0.0}) {
-        auto const scalars =
-            optimizer::prepare(options_.optimizer, options_.optimizer.lr, decay, t);
-        float weight = 0.75F;
-        float moments[optimizer::moments == 0 ? 1 : optimizer::moments] = {0.5F};
-        optimizer::update(weight, -0.375F, moments, scalars);
-        optimizer::update(weight, 0.625F, moments, scalars);
-        add(weight);
-        for (float const m : moments) {
-          add(m);
-        }
-      }
-    }
-    add(options_.optimizer.lr);
-    add(options_.clip_norm);
-    h.add(options_.mean ? 1 : 0);
-    if (loss_scaling_) {
-      auto const& scaling = options_.loss_scale;
-      h.add(scaling.dynamic ? 1 : 0);
-      add(scaling.initial);
-      h.add(scaling.window);
-      h.add(scaling.hysteresis);
-      h.add(scaling.consecutive_hysteresis ? 1 : 0);
-      add(scaling.minimum);
-      add(scaling.maximum);
-      h.add(static_cast<std::int64_t>(scaling.at_floor));
-    }
-    return h.value();
-  }
-
   /// Tells a communicator that can make use of it where the pools lie.
   void register_pools() {
     if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
@@ -752,7 +714,7 @@ class engine_core {
 
   void compare_plans() {
     auto mine = digest_of(plan_);
-    mine.parts[digest_part_of_step] = digest_of_step();
+    mine.parts[digest_part_of_step] = digest_of_step(options_, loss_scaling_);
     compare_between_ranks(mine, model_.parameters, [this](auto const& value) {
       return this->gather(value, "comparison of plans");
     });

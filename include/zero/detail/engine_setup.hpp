@@ -4,20 +4,17 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/random.hpp>
+#include <zero/detail/check_optimizer.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/engine_core.hpp>
 #include <zero/device/host.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/program.hpp>
-#include <zero/optim/concepts.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/precision.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -85,37 +82,6 @@ struct engine_setup {
     return bound;
   }
 
-  /// What the first step makes of one element: the weight, then its moments.
-  [[nodiscard]] static std::array<float, 1 + max_moments> first_update(
-      engine_options<Optimizer> const& options, float weight, float gradient) {
-    auto const scalars = Optimizer::prepare(options.optimizer, options.optimizer.lr, 1.0, 1);
-    float moments[Optimizer::moments == 0 ? 1 : Optimizer::moments] = {};
-    if constexpr (Optimizer::moments == 0) {
-      Optimizer::update(weight, gradient, static_cast<float*>(nullptr), scalars);
-    } else {
-      Optimizer::update(weight, gradient, moments, scalars);
-    }
-    std::array<float, 1 + max_moments> result{weight};
-    std::copy(std::begin(moments), std::end(moments), result.begin() + 1);
-    return result;
-  }
-
-  /// Refuses options that would spoil the parameters in the first step, and optimizers under which
-  /// zeros do not stay zeros: padding would come alive.
-  static void check_optimizer(engine_options<Optimizer> const& options) {
-    for (float const value : first_update(options, 0.75F, -0.375F)) {
-      expects(is_finite(value),
-              "zero::ZeroEngine: with these options the optimizer's first step gives a number that "
-              "is not finite; choose lr and the others within the ranges that their comments say");
-    }
-    for (float const value : first_update(options, 0, 0)) {
-      expects(is_finite(value) && value == 0,
-              "zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
-              "and zero moments; padding must stay zero, so write update() such that zeros "
-              "stay zeros, and choose its options so (AdamW: eps above 0).");
-    }
-  }
-
   template <class... DeviceArguments>
   [[nodiscard]] static std::unique_ptr<engine_core<types>> make_core(
       Model& model,
@@ -130,7 +96,7 @@ struct engine_setup {
     if constexpr (Precision::loss_scaling) {
       check(options.loss_scale);
     }
-    check_optimizer(options);
+    check_optimizer<Optimizer>(options.optimizer);
     auto const layout = describe(model);
     auto plan = make_plan(
         layout.parameters, layout.units, make_program(model), config(communicator.size(), options));

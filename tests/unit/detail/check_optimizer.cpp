@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/detail/check_optimizer.hpp>
+
+#include <zero/core/arithmetic.hpp>
+#include <zero/core/config.hpp>
+#include <zero/core/error.hpp>
+#include <zero/optim/adamw.hpp>
+#include <zero/optim/concepts.hpp>
+#include <zero/optim/lion.hpp>
+#include <zero/optim/sgd.hpp>
+#include <zero/policy/concepts.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace {
+
+/// What the check says of these options.
+template <class O>
+std::string refusal(typename O::options const& options = {}) {
+  try {
+    zero::detail::check_optimizer<O>(options);
+  } catch (zero::logic_error const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the library's own optimizers pass, with a learning rate of 0 too") {
+  CHECK(refusal<zero::AdamW>() == std::string());
+  CHECK(refusal<zero::Sgd>() == std::string());
+  CHECK(refusal<zero::PlainSgd>() == std::string());
+  CHECK(refusal<zero::Lion>() == std::string());
+  CHECK(refusal<zero::AdamW>({.lr = 0}) == std::string());
+  CHECK(refusal<zero::Sgd>({.lr = 0, .weight_decay = 0.1, .nesterov = true}) == std::string());
+}
+
+TEST_CASE("options that spoil the first step are refused") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(contains(refusal<zero::AdamW>({.beta1 = 1}), "not finite"));
+  CHECK(contains(refusal<zero::AdamW>({.lr = infinity}), "not finite"));
+  CHECK(contains(refusal<zero::PlainSgd>({.lr = infinity}), "not finite"));
+  CHECK(contains(refusal<zero::AdamW>({.eps = 0}), "padding must stay zero"));
+}
+
+/// When a drifting optimizer moves parameters that have no gradient.
+enum class drift { always, without_decay, later, moment };
+
+/// Adds the learning rate to a weight, or 1 to a moment, in some steps.
+template <drift When>
+struct Drift {
+  using policy_category = zero::optimizer_category;
+  static constexpr int moments = 1;
+
+  struct options {
+    double lr = 1e-3;
+  };
+
+  struct scalars {
+    float weight = 0;
+    float moment = 0;
+  };
+
+  [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT static scalars prepare(options const&,
+                                                                   double lr,
+                                                                   double decay,
+                                                                   std::int64_t t) noexcept {
+    bool const moves = When == drift::always || (When == drift::without_decay && decay == 0) ||
+                       (When == drift::later && t > 1);
+    return {moves ? zero::narrow(lr) : 0.0F, When == drift::moment ? 1.0F : 0.0F};
+  }
+
+  ZERO_HOST_DEVICE ZERO_EXACT static void update(float& w,
+                                                 float g,
+                                                 float (&m)[1],
+                                                 scalars const& s) noexcept {
+    w = zero::sub(zero::add(w, s.weight), g);
+    m[0] = zero::add(m[0], s.moment);
+  }
+};
+
+TEST_CASE("an optimizer under which zeros do not stay zeros is refused, whenever that shows") {
+  for (double const lr : {1e-3, 0.0}) {  // a schedule may begin at 0
+    CAPTURE(lr);
+    CHECK(contains(refusal<Drift<drift::always>>({lr}), "padding must stay zero"));
+    CHECK(contains(refusal<Drift<drift::without_decay>>({lr}), "padding must stay zero"));
+    CHECK(contains(refusal<Drift<drift::later>>({lr}), "padding must stay zero"));
+    CHECK(contains(refusal<Drift<drift::moment>>({lr}), "padding must stay zero"));
+  }
+}
+
+}  // namespace
