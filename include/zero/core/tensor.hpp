@@ -13,7 +13,7 @@ namespace zero {
 struct parameter_traits {
   bool frozen = false;       ///< no gradient, no optimizer state, never changed
   bool weight_decay = true;  ///< false: the optimizer's weight decay does not touch it
-  double lr_scale = 1;       ///< multiplies the learning rate
+  double lr_scale = 1;       ///< multiplies the learning rate; 0 or more
   bool resident = false;     ///< Stage<3>: whole on every rank, as in Stage<2>
 
   friend constexpr bool operator==(parameter_traits const&, parameter_traits const&) = default;

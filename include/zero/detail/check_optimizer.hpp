@@ -30,6 +30,9 @@ template <optimizer O, class Holds>
 /// @throws logic_error with a sentence that says what to choose instead
 template <optimizer O>
 void check_optimizer(typename O::options const& options) {
+  expects(is_finite(options.lr) && options.lr >= 0,
+          "zero::ZeroEngine: the learning rate of the optimizer's options must be finite and not "
+          "negative; 0 where every step is given its own");
   auto const finite = [](float value) { return is_finite(value); };
   expects(updates_to<O>(O::prepare(options, options.lr, 1.0, 1), 0.75F, -0.375F, finite),
           "zero::ZeroEngine: with these options the optimizer's first step gives a number that "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
@@ -62,6 +63,11 @@ struct execution_plan {
           "zero::plan: prefetch_units must be from 0 to 1024");
   expects(config.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
   expects(config.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
+  for (auto const& p : parameters) {
+    expects(is_finite(p.traits.lr_scale) && p.traits.lr_scale >= 0,
+            "zero::plan: the lr_scale of a parameter must be finite and not negative; freeze what "
+            "is not to be trained");
+  }
   execution_plan plan;
   plan.config = config;
   plan.parameters = std::move(parameters);

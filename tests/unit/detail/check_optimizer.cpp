@@ -45,8 +45,12 @@ TEST_CASE("the library's own optimizers pass, with a learning rate of 0 too") {
 TEST_CASE("options that spoil the first step are refused") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(contains(refusal<zero::AdamW>({.beta1 = 1}), "not finite"));
-  CHECK(contains(refusal<zero::AdamW>({.lr = infinity}), "not finite"));
-  CHECK(contains(refusal<zero::PlainSgd>({.lr = infinity}), "not finite"));
+  CHECK(contains(refusal<zero::AdamW>({.weight_decay = infinity}), "not finite"));
+  CHECK(contains(refusal<zero::PlainSgd>({.weight_decay = infinity}), "not finite"));
+  for (double const lr : {infinity, std::numeric_limits<double>::quiet_NaN(), -1e-9}) {
+    CHECK(contains(refusal<zero::AdamW>({.lr = lr}), "must be finite and not negative"));
+    CHECK(contains(refusal<zero::PlainSgd>({.lr = lr}), "must be finite and not negative"));
+  }
   CHECK(contains(refusal<zero::AdamW>({.eps = 0}), "padding must stay zero"));
 }
 

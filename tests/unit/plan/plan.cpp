@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -89,6 +90,24 @@ TEST_CASE("settings out of range are refused with a sentence that names them") {
   refused({.prefetch_units = 1025}, "zero::plan: prefetch_units must be from 0 to 1024");
   refused({.piece_bytes = 0}, "zero::plan: piece_bytes must be positive");
   refused({.residency_bytes = -1}, "zero::plan: residency_bytes must not be negative");
+}
+
+TEST_CASE("learning-rate scales that make no sense are refused") {
+  for (double const scale :
+       {-1e-9, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    zero::test::random_case c;
+    c.units = 1;
+    c.parameters.resize(2);
+    c.parameters[1].traits.lr_scale = scale;
+    zero::test::visit(c.program.forward, zero::phase::forward, 0);
+    zero::test::visit(c.program.backward, zero::phase::backward, 0);
+    CHECK_THROWS_WITH_AS(static_cast<void>(c.plan()),
+                         "zero::plan: the lr_scale of a parameter must be finite and not negative; "
+                         "freeze what is not to be trained",
+                         zero::logic_error);
+    c.parameters[1].traits.lr_scale = 0;
+    CHECK_NOTHROW(static_cast<void>(c.plan()));
+  }
 }
 
 TEST_CASE("a parameter of more than 2^31 elements is planned in 64 bits") {
