@@ -4,16 +4,15 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
-#include <zero/core/tensor.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
 #include <zero/detail/plan_comparison.hpp>
 #include <zero/detail/pool_memory.hpp>
 #include <zero/detail/step_digest.hpp>
+#include <zero/detail/tensor_binding.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/options.hpp>
-#include <zero/parameter_view.hpp>
 #include <zero/plan/digest.hpp>
 #include <zero/plan/plan.hpp>
 
@@ -27,15 +26,6 @@
 #include <vector>
 
 namespace zero::detail {
-
-/// The user's container as the core sees it: names, and for each parameter the tensors whose
-/// address is written when a lease opens.
-struct bound_model {
-  std::vector<std::string> unit_names;
-  std::vector<parameter_view> parameters;
-  std::vector<tensor_base*> values;
-  std::vector<tensor_base*> gradients;
-};
 
 /// The policies that code depends on, apart from the container and the stage: engines that differ
 /// only in these share all code below.
@@ -88,15 +78,8 @@ class engine_core {
         control_(memory_.base(pool::control), plan_),
         bodies_(plan_, memory_, control_, communicator_, prescale, options.stress.poison),
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
-        touched_(plan_.layout.units.size(), char{0}),
-        first_parameter_(static_cast<std::size_t>(plan_.layout.model_units) + 1, 0) {
-    for (std::size_t i = 0; i < plan_.parameters.size(); ++i) {
-      first_parameter_[static_cast<std::size_t>(plan_.parameters[i].unit) + 1] =
-          static_cast<std::int32_t>(i) + 1;
-    }
-    for (std::size_t u = 1; u < first_parameter_.size(); ++u) {
-      first_parameter_[u] = std::max(first_parameter_[u], first_parameter_[u - 1]);
-    }
+        binding_(plan_, memory_, model_),
+        touched_(plan_.layout.units.size(), char{0}) {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
       device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
@@ -160,14 +143,7 @@ class engine_core {
            0xff,
            plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
     }
-    for_parameters(unit, [&](std::size_t i, unit_range const* range, std::int64_t offset) {
-      auto* const value = model_.values[i];
-      value->address = range == nullptr ? nullptr : parameter_base(*range, unit, op) + offset;
-      if (ph == phase::backward) {
-        model_.gradients[i]->address =
-            range == nullptr || range->frozen ? nullptr : gradient_base(*range, unit, op) + offset;
-      }
-    });
+    binding_.bind(unit, ph, op, resident_slot_);
   }
 
   /// Closes a unit. A gradient that nobody asked for is zero; addresses are null from here on.
@@ -187,10 +163,7 @@ class engine_core {
       }
     }
     executor_.pass_token({unit, ph, false});
-    for_parameters(unit, [&](std::size_t i, unit_range const*, std::int64_t) {
-      model_.values[i]->address = nullptr;
-      model_.gradients[i]->address = nullptr;
-    });
+    binding_.unbind(unit);
   }
 
   /// Whether the unit's gradient holds a sum already in this pass.
@@ -488,70 +461,19 @@ class engine_core {
     }
   }
 
-  /// Calls `f(index, range or nullptr, offset in bytes)` for each parameter that unit `unit`
-  /// declares.
-  template <class F>
-  void for_parameters(std::int32_t unit, F&& f) {
-    auto const u = static_cast<std::size_t>(unit);
-    for (auto i = static_cast<std::size_t>(first_parameter_[u]);
-         i < static_cast<std::size_t>(first_parameter_[u + 1]);
-         ++i) {
-      auto const& place = plan_.layout.places[i];
-      auto const* const range =
-          place.range < 0 ? nullptr : &plan_.layout.ranges[static_cast<std::size_t>(place.range)];
-      f(i, range, range == nullptr ? 0 : place.offset * bytes_of(range->type));
-    }
-  }
-
-  [[nodiscard]] std::byte* parameter_base(unit_range const& range,
-                                          std::int32_t unit,
-                                          operation const& op) const {
-    return range.unit == unit && op.parameter_slot >= 0
-               ? memory_.parameter_slot(op.parameter_slot) + range.parameter_slot_offset
-               : memory_.held_parameters(range);
-  }
-
-  [[nodiscard]] std::byte* gradient_base(unit_range const& range,
-                                         std::int32_t unit,
-                                         operation const& op) const {
-    auto const slot = range.unit == unit ? op.gradient_slot : resident_slot_;
-    return memory_.gradient_slot(slot) + range.gradient_slot_offset;
-  }
-
   /// Zeroes a unit's gradient slot, or only what lies between and after its parameters.
   void zero_gradients(std::int32_t unit, bool only_padding) {
-    auto const u = static_cast<std::size_t>(unit);
     auto const slot = slot_of_open_gradient(unit);
     if (slot < 0) {
       return;
     }
     auto* const base = memory_.gradient_slot(slot);
     if (!only_padding) {
-      fill(base, 0, plan_.layout.units[u].gradient_slot_bytes);
+      fill(base, 0, plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
       return;
     }
-    auto const& layout = plan_.layout.units[u];
-    for (auto r = layout.first_range; r < layout.first_range + layout.ranges; ++r) {
-      auto const& range = plan_.layout.ranges[static_cast<std::size_t>(r)];
-      if (range.frozen) {
-        continue;
-      }
-      auto const width = bytes_of(range.type);
-      std::int64_t end = 0;
-      for_parameters(unit, [&](std::size_t i, unit_range const* of, std::int64_t offset) {
-        if (of == &range) {
-          zero_gap(base + range.gradient_slot_offset, end, offset);
-          end = offset + plan_.parameters[i].elements * width;
-        }
-      });
-      zero_gap(base + range.gradient_slot_offset, end, range.elements * width);
-    }
-  }
-
-  void zero_gap(std::byte* base, std::int64_t begin, std::int64_t end) {
-    if (begin < end) {
-      fill(base + begin, 0, end - begin);
-    }
+    binding_.for_gaps(
+        unit, [&](std::int64_t begin, std::int64_t bytes) { fill(base + begin, 0, bytes); });
   }
 
   /// The gradient slot of the unit's open backward visit: the one its next close names.
@@ -754,9 +676,9 @@ class engine_core {
   typename Types::bodies bodies_;
   executor<device_type, typename Types::bodies, communicator_type> executor_;
   std::unique_ptr<timeline_recorder<stream>> timeline_;
+  tensor_binding<device_type> binding_;
   std::vector<char> touched_;
   std::vector<double> gathered_ = std::vector<double>(static_cast<std::size_t>(plan_.config.world));
-  std::vector<std::int32_t> first_parameter_;
   int resident_slot_ = -1;
   std::int64_t steps_ = 0;
   std::int64_t seen_steps_ = 0;  // the latest of which a call that waits saw that it is complete

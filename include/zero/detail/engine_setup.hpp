@@ -7,6 +7,7 @@
 #include <zero/detail/check_optimizer.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/engine_core.hpp>
+#include <zero/detail/tensor_binding.hpp>
 #include <zero/device/host.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/program.hpp>
