@@ -38,9 +38,10 @@ void check_optimizer(typename O::options const& options) {
           "zero::ZeroEngine: with these options the optimizer's first step gives a number that "
           "is not finite; choose lr and the others within the ranges that their comments say");
   auto const zero = [](float value) { return is_finite(value) && value == 0; };
+  double const rates[] = {options.lr, 1.0, 0.0};  // nvcc 13 loses a list that depends on types
   for (std::int64_t const t : {1, 2, 1000}) {
     for (double const decay : {1.0, 0.0}) {
-      for (double const lr : {options.lr, 1.0, 0.0}) {
+      for (double const lr : rates) {
         auto const scalars = O::prepare(options, lr, decay, t);
         expects(
             updates_to<O>(scalars, 0.0F, 0.0F, zero) && updates_to<O>(scalars, 0.0F, -0.0F, zero),

@@ -34,7 +34,8 @@ void add_two_updates(fnv1a& h,
 /// weights of a mixture of which only the sign counts, by where the sign turns: within 2 %.
 template <optimizer O>
 void add_updates(fnv1a& h, typename O::options const& options, double decay, std::int64_t t) {
-  for (double const lr : {options.lr, 1.0, 0x1p10}) {
+  double const rates[] = {options.lr, 1.0, 0x1p10};  // nvcc 13 loses a list that depends on types
+  for (double const lr : rates) {
     auto const scalars = O::prepare(options, lr, decay, t);
     for (float const gradient : {0.625F, 0x1p-30F, 0x1p-60F}) {
       for (float const weight : {0.75F, 0.0F}) {
