@@ -231,7 +231,7 @@ class basic_zero_engine {
     });
     end_evaluation();
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
-    core_->gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
+    core_->exchange().gather_bytes(&hash, sizeof hash, all.data(), "comparison of replicas");
     for (auto const h : all) {
       if (h != all.front()) {
         throw logic_error(
@@ -438,7 +438,7 @@ class basic_zero_engine {
   /// @throws logic_error inside a pass
   [[nodiscard]] double mean(double value) {
     expect_no_pass("mean");
-    return core_->mean(value);
+    return core_->exchange().mean(value);
   }
 
   // --- what is known

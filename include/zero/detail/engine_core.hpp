@@ -2,13 +2,13 @@
 #pragma once
 
 #include <zero/comm/concepts.hpp>
-#include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
 #include <zero/detail/plan_comparison.hpp>
 #include <zero/detail/pool_memory.hpp>
+#include <zero/detail/rank_exchange.hpp>
 #include <zero/detail/step_digest.hpp>
 #include <zero/detail/tensor_binding.hpp>
 #include <zero/device/transfer.hpp>
@@ -79,6 +79,7 @@ class engine_core {
         bodies_(plan_, memory_, control_, communicator_, prescale, options.stress.poison),
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
         binding_(plan_, memory_, model_),
+        exchange_(*this, plan_.config.world),
         touched_(plan_.layout.units.size(), char{0}) {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
@@ -386,36 +387,16 @@ class engine_core {
 
   // --- small exchanges outside the plan
 
-  /// Gathers `bytes` of each rank on every rank, in rank order. Collective; waits.
-  void gather_bytes(void const* mine, std::int64_t bytes, void* all, char const* what) {
-    auto const world = plan_.config.world;
-    expects(bytes * world <= full_window_bytes, "zero::ZeroEngine: too many bytes a rank");
-    drain();
-    auto* const window = control_.window();
-    upload(device_, window + communicator_.rank() * bytes, mine, bytes);
-    if (world > 1) {
-      auto const tag = outside_tag(what);
-      device_.enqueue(queue::comm, [this, tag, window, bytes](stream s) {
-        communicator_.all_gather(s, tag, window + communicator_.rank() * bytes, window, bytes);
-      });
-    }
-    // What has arrived counts, even if another rank has failed since: ranks that compare their
-    // plans all come to the same sentence.
+  [[nodiscard]] rank_exchange<engine_core>& exchange() { return exchange_; }
+
+  /// Waits for all that was enqueued, and throws a failure of this rank's alone.
+  void settle() {
     device_.finish();
     device_.check();
     executor_.joined();
-    download(device_, all, window, bytes * world);
   }
 
-  /// Mean of a number over the ranks, added in rank order. Collective; waits.
-  [[nodiscard]] double mean(double value) {
-    gather_bytes(&value, sizeof value, gathered_.data(), "mean");
-    double sum = 0;
-    for (auto const v : gathered_) {
-      sum += v;
-    }
-    return sum / plan_.config.world;
-  }
+  [[nodiscard]] std::byte* window() const { return control_.window(); }
 
   [[nodiscard]] collective_tag outside_tag(char const* what) {
     collective_tag tag;
@@ -554,43 +535,8 @@ class engine_core {
     reset_state();
     compare_plans();
     register_pools();
-    warm_up();
-  }
-
-  /// Runs each kind of collective that this engine makes once, small, on what it will run them, and
-  /// ends with a barrier: whatever a transport sets up at a first use is there when this returns.
-  /// The plans of the ranks are equal, and so are these calls.
-  void warm_up() {
-    auto const world = plan_.config.world;
-    if (world == 1) {
-      return;
-    }
-    auto* const window = control_.window();
-    auto* const other = window + full_window_bytes / 2;
-    auto const run = [&](auto call) {
-      auto const tag = outside_tag("warm-up");
-      device_.enqueue(queue::comm, [this, tag, window, other, call](stream s) {
-        call(communicator_, s, tag, window, other);
-      });
-    };
-    static constexpr std::int64_t bytes = 64;
-    run([](auto& c, stream s, auto const& tag, std::byte* to, std::byte*) {
-      c.broadcast(s, tag, to, bytes, 0);
-    });
-    if (!plan_.config.native_reduction) {
-      run([](auto& c, stream s, auto const& tag, std::byte* from, std::byte* to) {
-        c.all_to_others(s, tag, from, bytes, to, bytes);
-      });
-    } else {
-      for (auto const type : {dtype_of<parameter_type>, dtype::fp32}) {
-        run([type, prescale = bodies_.prescale(false)](
-                auto& c, stream s, auto const& tag, std::byte* buffer, std::byte*) {
-          c.reduce_scatter(s, tag, buffer, bytes / bytes_of(type), type, prescale);
-        });
-      }
-    }
-    static_cast<void>(
-        gather(std::int64_t{}, "warm-up"));  // an all-gather: nobody leaves it before all came
+    exchange_.template warm_up<parameter_type>(plan_.config.native_reduction,
+                                               bodies_.prescale(false));
   }
 
   void reset_state() {
@@ -638,16 +584,8 @@ class engine_core {
     auto mine = digest_of(plan_);
     mine.parts[digest_part_of_step] = digest_of_step(options_, loss_scaling_);
     compare_between_ranks(mine, model_.parameters, [this](auto const& value) {
-      return this->gather(value, "comparison of plans");
+      return exchange_.gather(value, "comparison of plans");
     });
-  }
-
-  /// A value of each rank. Collective; waits; allocates.
-  template <class T>
-  [[nodiscard]] std::vector<T> gather(T const& mine, char const* what) {
-    std::vector<T> all(static_cast<std::size_t>(plan_.config.world));
-    gather_bytes(&mine, sizeof mine, all.data(), what);
-    return all;
   }
 
   void tell_others(std::exception_ptr error) noexcept {
@@ -677,8 +615,8 @@ class engine_core {
   executor<device_type, typename Types::bodies, communicator_type> executor_;
   std::unique_ptr<timeline_recorder<stream>> timeline_;
   tensor_binding<device_type> binding_;
+  rank_exchange<engine_core> exchange_;
   std::vector<char> touched_;
-  std::vector<double> gathered_ = std::vector<double>(static_cast<std::size_t>(plan_.config.world));
   int resident_slot_ = -1;
   std::int64_t steps_ = 0;
   std::int64_t seen_steps_ = 0;  // the latest of which a call that waits saw that it is complete
