@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it shows: one training loop for every stage. Four ranks, threads of this process, teach
-// eight
-//   layers to double numbers. Stages differ in memory, and in no bit of the result. Needs no GPU.
+//   eight layers to double numbers. Stages differ in memory, and in no bit of the result. Needs no
+//   GPU.
 // How to run it: example_01_quickstart, in the folder `examples` of the build.
 // What it prints: memory of a rank, last loss and hash of the parameters, a line a stage. Returns
 //   non-zero unless the hashes are equal, each stage needs less memory than the last, and it

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it shows: an optimizer of one's own, RMSprop with decoupled weight decay, as a policy.
-// Written in
-//   zero::add, sub, mul, div and sqrt, it gives the same bits on every device and under every
-//   stage.
+//   Written in zero::add, sub, mul, div and sqrt, it gives the same bits on every device and under
+//   every stage.
 // How to run it: example_02_custom_optimizer, in the folder `examples` of the build.
 // What it prints: the distance from the target after training in each stage, on 2 ranks. Returns
 //   non-zero unless every parameter equals, bit for bit, what a plain loop makes of it.
