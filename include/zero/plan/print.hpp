@@ -123,6 +123,15 @@ namespace detail {
           number(plan.formula_bytes()) + "\n\nunits\n";
   for (std::size_t u = 0; u < plan.layout.units.size(); ++u) {
     auto const& unit = plan.layout.units[u];
+    if (unit.ranges == 0) {  // no stage means anything for it
+      text += "  " + detail::pad(detail::unit_text(names, static_cast<std::int32_t>(u)), 24) +
+              "nothing of its own" +
+              (plan.layout.resident_unit < 0
+                   ? std::string()
+                   : ", see " + detail::unit_text(names, plan.layout.resident_unit)) +
+              "\n";
+      continue;
+    }
     text += "  " + detail::pad(detail::unit_text(names, static_cast<std::int32_t>(u)), 24) +
             (unit.parameters_sharded  ? "parameters, gradients, state sharded"
              : unit.gradients_sharded ? "gradients, state sharded"

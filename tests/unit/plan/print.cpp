@@ -43,6 +43,28 @@ TEST_CASE("a printed plan names pools, units and the operations of a step") {
   }
 }
 
+TEST_CASE("a printed plan says where the parameters of a unit are that holds none itself") {
+  zero::test::random_case c;
+  c.units = 2;
+  for (std::int32_t u = 0; u < 2; ++u) {
+    zero::parameter p;
+    p.elements = u == 0 ? 10 : 1234567;
+    p.unit = u;
+    c.parameters.push_back(p);
+    zero::test::visit(c.program.forward, zero::phase::forward, u);
+  }
+  zero::test::visit(c.program.backward, zero::phase::backward, 1);
+  zero::test::visit(c.program.backward, zero::phase::backward, 0);
+  c.config.world = 2;
+  c.config.stage = 3;
+  auto const text = zero::to_string(c.plan(), {"norm", "head", "(resident)"});
+  CHECK(text.find("nothing of its own, see (resident)") != std::string::npos);
+  CHECK(text.find("frozen") == std::string::npos);
+  c.parameters[0].elements = 0;
+  auto const without = zero::to_string(c.plan(), {"norm", "head"});
+  CHECK(without.find("nothing of its own\n") != std::string::npos);
+}
+
 TEST_CASE("two plans print alike only if they are alike") {
   std::mt19937 random(71);
   for (int round = 0; round < 100; ++round) {
