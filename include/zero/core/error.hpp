@@ -120,8 +120,8 @@ class peer_error : public std::runtime_error {
              std::string const& unit,
              std::string const& operation)
       : std::runtime_error("zero: " + reason + " (rank " + std::to_string(rank) + ", step " +
-                           std::to_string(step) + ", unit '" + unit + "', operation '" + operation +
-                           "')"),
+                           std::to_string(step) + (unit.empty() ? "" : ", unit '" + unit + "'") +
+                           ", operation '" + operation + "')"),
         rank_(rank),
         step_(step),
         unit_(unit),

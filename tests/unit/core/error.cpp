@@ -85,6 +85,12 @@ TEST_CASE("a peer's failure says rank, step, unit and operation") {
   }
 }
 
+TEST_CASE("a peer_error of an operation without a unit names none") {
+  zero::peer_error const error("rank 2 left", 2, 17, "", "agree");
+  CHECK(std::string(error.what()) == "zero: rank 2 left (rank 2, step 17, operation 'agree')");
+  CHECK(std::string(error.unit()).empty());
+}
+
 TEST_CASE("an exception outlives the one it was copied from") {
   std::exception_ptr kept;
   try {
