@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/concepts.hpp>
 #include <zero/comm/local.hpp>
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
@@ -31,6 +32,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,16 @@ class basic_zero_engine {
                                std::move(communicator),
                                settings,
                                std::forward<DeviceArguments>(device)...)) {}
+
+  /// Refuses a communicator of another kind of world, with the one to take.
+  template <communicator Other, class... Rest>
+    requires(!std::is_convertible_v<Other, communicator_type>)
+  basic_zero_engine(Model, Other&&, Rest&&...) {
+    static_assert(std::is_same_v<Other, communicator_type>,
+                  "zero::ZeroEngine: this communicator is not of the engine's communicator and "
+                  "device; for Local run the ranks by zero::Local::run, for Local with Cuda by "
+                  "zero::local_gpu_world::run, and for Nccl take zero::Nccl::from_environment().");
+  }
 
   /// Takes over the engine, with no lease, pass or loop open; the other may only be destroyed or
   /// assigned to.
@@ -573,9 +585,15 @@ inline constexpr world_of<Ranks> world{};
 /// constant expression, so that a program can refuse to compile when it would not fit.
 ///
 ///     static_assert(zero::plan<Engine>(zero::world<8>).device_bytes() < 80_GiB);
+///
+/// @throws logic_error for a container that its default constructor leaves without elements
 template <class Engine, int Ranks>
 [[nodiscard]] constexpr execution_plan plan(world_of<Ranks> /*world*/) {
-  return Engine::plan_for(typename Engine::model_type{}, Ranks);
+  auto plan = Engine::plan_for(typename Engine::model_type{}, Ranks);
+  expects(!plan.layout.ranges.empty(),
+          "zero::plan: the container has no elements when it is default-constructed; plan one that "
+          "has its shapes by zero::plan<Engine>(model, ranks)");
+  return plan;
 }
 
 /// The memory plan of an engine for `ranks` ranks of a container with run-time shapes.

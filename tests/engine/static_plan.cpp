@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/core/error.hpp>
 #include <zero/core/literals.hpp>
+#include <zero/core/shape.hpp>
+#include <zero/core/tensor.hpp>
 #include <zero/engine.hpp>
 
 #include <boost/hana/define_struct.hpp>
@@ -7,6 +10,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 // A GPT of 256 layers of twelve tensors, planned by the compiler within its default limits: this
 // file compiles with g++ and with clang without -fconstexpr options.
@@ -46,6 +51,25 @@ using Engine = zero::ZeroEngine<Gpt<zero::bf16>, zero::Stage<Stage>>;
 
 constexpr auto sharded_bytes = zero::plan<Engine<3>>(zero::world<8>).device_bytes();
 static_assert(sharded_bytes < 6_GiB);
+
+/// Has its shapes at run time.
+struct Vectors {
+  BOOST_HANA_DEFINE_STRUCT(Vectors, (std::vector<zero::Tensor<float>>, layers));
+};
+
+TEST_CASE("a container that is empty when default-constructed is not planned from its type") {
+  using engine = zero::ZeroEngine<Vectors, zero::Stage<3>>;
+  std::string said;
+  try {
+    static_cast<void>(zero::plan<engine>(zero::world<8>));
+  } catch (zero::logic_error const& error) {
+    said = error.what();
+  }
+  CHECK(said.find("zero::plan<Engine>(model, ranks)") != std::string::npos);
+  Vectors model;
+  model.layers.emplace_back(zero::shape{100'000});
+  CHECK(zero::plan<engine>(model, 8).device_bytes() > 100'000);
+}
 
 TEST_CASE("a deep model is planned by the compiler, as it is at run time") {
   CHECK(zero::plan<Engine<3>>(Gpt<zero::bf16>{}, 8).device_bytes() == sharded_bytes);
