@@ -152,12 +152,14 @@ TEST_CASE("settings that make no sense are refused") {
   auto const refused = [](char const* part, auto change) {
     zero::laws::bad_setting_law<platform, type>(layers, part, change);
   };
-  refused("clip_norm must not be negative", [](type::options& o) { o.clip_norm = -1; });
+  refused("clip_norm must be finite and not negative", [](type::options& o) { o.clip_norm = -1; });
+  refused("clip_norm must be finite and not negative",
+          [](type::options& o) { o.clip_norm = std::numeric_limits<double>::infinity(); });
   refused("not finite", [](type::options& o) { o.optimizer.beta1 = 1; });
   refused("must be finite and not negative",
           [](type::options& o) { o.optimizer.lr = std::numeric_limits<double>::infinity(); });
   refused("must be finite and not negative", [](type::options& o) { o.optimizer.lr = -1e-9; });
-  refused("eps above 0", [](type::options& o) { o.optimizer.eps = 0; });
+  refused("eps must be above 0", [](type::options& o) { o.optimizer.eps = 0; });
   refused("prefetch_units must be from 0 to 1024", [](type::options& o) { o.prefetch_units = -1; });
   refused("piece_bytes must be positive", [](type::options& o) { o.piece_bytes = 0; });
   refused("residency_bytes must not be negative", [](type::options& o) { o.residency_bytes = -1; });

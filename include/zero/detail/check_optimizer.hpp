@@ -33,6 +33,9 @@ void check_optimizer(typename O::options const& options) {
   expects(is_finite(options.lr) && options.lr >= 0,
           "zero::ZeroEngine: the learning rate of the optimizer's options must be finite and not "
           "negative; 0 where every step is given its own");
+  if constexpr (requires { O::check(options); }) {
+    O::check(options);
+  }
   auto const finite = [](float value) { return is_finite(value); };
   expects(updates_to<O>(O::prepare(options, options.lr, 1.0, 1), 0.75F, -0.375F, finite),
           "zero::ZeroEngine: with these options the optimizer's first step gives a number that "
@@ -47,7 +50,7 @@ void check_optimizer(typename O::options const& options) {
             updates_to<O>(scalars, 0.0F, 0.0F, zero) && updates_to<O>(scalars, 0.0F, -0.0F, zero),
             "zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
             "and zero moments; padding must stay zero, so write update() such that zeros "
-            "stay zeros, and choose its options so (AdamW: eps above 0).");
+            "stay zeros, and choose its options so");
       }
     }
   }

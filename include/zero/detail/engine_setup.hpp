@@ -93,7 +93,8 @@ struct engine_setup {
     expects(arithmetic_is_exact(),
             "zero::ZeroEngine: this build contracts a * b + c, which changes results; compile with "
             "-ffp-contract=off");
-    expects(options.clip_norm >= 0, "zero::ZeroEngine: clip_norm must not be negative; 0 is off");
+    expects(options.clip_norm >= 0 && is_finite(options.clip_norm),
+            "zero::ZeroEngine: clip_norm must be finite and not negative; 0 is off");
     if constexpr (Precision::loss_scaling) {
       check(options.loss_scale);
     }

@@ -3,6 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
+#include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
 
@@ -33,8 +34,18 @@ struct AdamW {
     double beta1 = 0.9;          ///< decay of the mean of gradients, in [0, 1)
     double beta2 = 0.999;        ///< decay of the mean of their squares, in [0, 1)
     double eps = 1e-8;           ///< added to the root of the mean square, above 0
-    double weight_decay = 1e-2;  ///< times the learning rate: the share of w that a step takes away
+    double weight_decay = 1e-2;  ///< times the learning rate: the share of w that a step takes
+                                 ///< away; 0 or more
   };
+
+  /// @throws logic_error for options outside the ranges that their comments name
+  static void check(options const& o) {
+    expects(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
+            "zero::AdamW: beta1 and beta2 must be 0 or more and less than 1");
+    expects(0 < o.eps && is_finite(o.eps), "zero::AdamW: eps must be above 0, and finite");
+    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
+            "zero::AdamW: weight_decay must be 0 or more, and finite");
+  }
 
   /// What one step needs, formed in FP64 and rounded once.
   struct scalars {

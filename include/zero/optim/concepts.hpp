@@ -51,6 +51,9 @@ using moment_array = typename detail::moment_array_of<N>::type;
 /// - `ZERO_HOST_DEVICE ZERO_EXACT static void update(float& w, float g, moment_array<moments> m,
 ///   scalars const&)`: `w` is the FP32 master, `g` the averaged, unscaled, clipped gradient.
 ///
+/// Optional: `static void check(options const&)`, which throws `logic_error` for options that make
+/// no sense; the engine's constructor calls it.
+///
 /// Laws: `update` of an element depends on its arguments alone, and both functions are written in
 /// the functions of `core/arithmetic.hpp` (no + - * /, no comparison of floats but `less`), so that
 /// host and devices give the same bits and shard borders do not matter. A gradient is always

@@ -3,6 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
+#include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
 
@@ -27,8 +28,17 @@ struct Lion {
     double lr = 1e-4;         ///< learning rate, where `step` is given none
     double beta1 = 0.9;       ///< the weight of the moment in the direction, in [0, 1)
     double beta2 = 0.99;      ///< decay of the moment, in [0, 1)
-    double weight_decay = 0;  ///< times the learning rate: the share of w that a step takes away
+    double weight_decay = 0;  ///< times the learning rate: the share of w that a step takes away;
+                              ///< 0 or more
   };
+
+  /// @throws logic_error for options outside the ranges that their comments name
+  static void check(options const& o) {
+    expects(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
+            "zero::Lion: beta1 and beta2 must be 0 or more and less than 1");
+    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
+            "zero::Lion: weight_decay must be 0 or more, and finite");
+  }
 
   /// What one step needs, formed in FP64 and rounded once.
   struct scalars {

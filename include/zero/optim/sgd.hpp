@@ -3,6 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
+#include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
 
@@ -29,9 +30,20 @@ struct Sgd {
     double lr = 1e-3;         ///< learning rate, where `step` is given none
     double momentum = 0.9;    ///< decay of the moment, 0 or more
     double dampening = 0;     ///< the share of the gradient that the moment leaves out
-    double weight_decay = 0;  ///< times w: added to the gradient
-    bool nesterov = false;    ///< look ahead: Sutskever et al., ICML 2013, as torch simplifies it
+    double weight_decay = 0;  ///< times w: added to the gradient; 0 or more
+    bool nesterov = false;    ///< look ahead: Sutskever et al., ICML 2013, as torch simplifies it;
+                              ///< with momentum and without dampening
   };
+
+  /// @throws logic_error for options outside the ranges that their comments name
+  static void check(options const& o) {
+    expects(0 <= o.momentum && is_finite(o.momentum) && is_finite(o.dampening),
+            "zero::Sgd: momentum must be 0 or more, and finite; dampening finite");
+    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
+            "zero::Sgd: weight_decay must be 0 or more, and finite");
+    expects(!o.nesterov || (0 < o.momentum && o.dampening == 0),
+            "zero::Sgd: nesterov needs momentum above 0 and no dampening");
+  }
 
   /// What one step needs, formed in FP64 and rounded once.
   struct scalars {
@@ -89,8 +101,14 @@ struct PlainSgd {
   /// Hyper-parameters. The defaults are those of torch.optim.SGD.
   struct options {
     double lr = 1e-3;         ///< learning rate, where `step` is given none
-    double weight_decay = 0;  ///< times w: added to the gradient
+    double weight_decay = 0;  ///< times w: added to the gradient; 0 or more
   };
+
+  /// @throws logic_error for options outside the ranges that their comments name
+  static void check(options const& o) {
+    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
+            "zero::PlainSgd: weight_decay must be 0 or more, and finite");
+  }
 
   /// What one step needs, formed in FP64 and rounded once.
   struct scalars {
