@@ -155,7 +155,7 @@ TEST_CASE("settings that make no sense are refused") {
   refused("clip_norm must be finite and not negative", [](type::options& o) { o.clip_norm = -1; });
   refused("clip_norm must be finite and not negative",
           [](type::options& o) { o.clip_norm = std::numeric_limits<double>::infinity(); });
-  refused("not finite", [](type::options& o) { o.optimizer.beta1 = 1; });
+  refused("beta1 and beta2 must be", [](type::options& o) { o.optimizer.beta1 = 1; });
   refused("must be finite and not negative",
           [](type::options& o) { o.optimizer.lr = std::numeric_limits<double>::infinity(); });
   refused("must be finite and not negative", [](type::options& o) { o.optimizer.lr = -1e-9; });
