@@ -24,6 +24,7 @@ struct collective_tag {
   std::uint8_t pass = 0;                 ///< kind of the pass
   char const* operation_name = nullptr;  ///< e.g. "gather"
   char const* unit_name = nullptr;       ///< e.g. "blocks.3"
+  char const* pass_name = nullptr;       ///< e.g. "the only micro-step"
 
   /// True when two ranks are at the same point of the schedule; the names do not count.
   [[nodiscard]] constexpr bool matches(collective_tag const& other) const noexcept {

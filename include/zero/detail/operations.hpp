@@ -140,6 +140,7 @@ class operations {
     tag.pass = context.pass;
     tag.operation_name = name(op.kind);
     tag.unit_name = context.unit_name;
+    tag.pass_name = name(pass_at(context.pass));
     return tag;
   }
 

@@ -40,6 +40,18 @@ inline constexpr int pass_kinds = 10;
                    : pass_kind{false, false, false, (index & 1) != 0};
 }
 
+/// What a kind of pass is called in messages.
+[[nodiscard]] constexpr char const* name(pass_kind pass) {
+  if (!pass.train) {
+    return "an evaluation pass";
+  }
+  if (pass.first) {
+    return pass.last ? "the only micro-step" : "the first of several micro-steps";
+  }
+  return pass.last ? "the last of several micro-steps"
+                   : "neither the first nor the last micro-step";
+}
+
 /// The operations of one kind of pass, or of the step, attached to the points at which user code
 /// reaches the engine: point 0 is the begin, point 1 + i is token i, the last point is the end.
 struct segment {

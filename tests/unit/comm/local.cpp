@@ -231,7 +231,7 @@ TEST_CASE("a rank that throws makes the others fail at once, and its own error c
                                    bool const told =
                                        contains(error.what(),
                                                 "rank " + std::to_string(dying) +
-                                                    " failed at gather 'embed' of step 6");
+                                                    " failed after gather 'embed' of step 6");
                                    CHECK_MESSAGE(told, error.what());
                                    throw;
                                  }
@@ -273,8 +273,8 @@ TEST_CASE("an abort wakes ranks that wait, and is given out by check and by ever
     comm.check();
   });
   CHECK(clock::now() - start < 1s);
-  CHECK(contains(errors[0], "rank 2 failed at gather 'blocks.3' of step 2: the disk is full"));
-  CHECK(contains(errors[1], "rank 2 failed at gather 'blocks.3' of step 2: the disk is full"));
+  CHECK(contains(errors[0], "rank 2 failed after gather 'blocks.3' of step 2: the disk is full"));
+  CHECK(contains(errors[1], "rank 2 failed after gather 'blocks.3' of step 2: the disk is full"));
   CHECK(errors[2].empty());
 }
 

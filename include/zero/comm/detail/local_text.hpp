@@ -39,15 +39,18 @@ struct local_place {
   bool known = false;  // false until the rank's first collective
   std::array<char, 32> operation{};
   std::array<char, 96> unit{};
+  std::array<char, 48> pass{};
 
   void assign(collective_tag const& from, collective operation_kind) noexcept {
     tag = from;
     tag.operation_name = nullptr;
     tag.unit_name = nullptr;
+    tag.pass_name = nullptr;
     kind = operation_kind;
     known = true;
     copy(operation, from.operation_name != nullptr ? from.operation_name : name(operation_kind));
     copy(unit, from.unit_name != nullptr ? from.unit_name : "");
+    copy(pass, from.pass_name != nullptr ? from.pass_name : "");
   }
 
  private:
@@ -86,7 +89,12 @@ struct local_place {
                                               local_call const& second_call) {
   std::string a = label(first);
   std::string b = label(second);
-  if (a == b) {
+  std::string_view const pass = first.pass.data();
+  std::string_view const other_pass = second.pass.data();
+  if (!pass.empty() && !other_pass.empty() && pass != other_pass) {
+    a.append(" in ").append(pass);
+    b.append(" in ").append(other_pass);
+  } else if (a == b) {
     a += particulars(first, first_call);
     b += particulars(second, second_call);
   }
@@ -122,7 +130,8 @@ struct local_place {
 /// A rank has failed by itself.
 [[nodiscard]] inline std::string death(int rank, local_place const& last, std::string const& why) {
   return "rank " + std::to_string(rank) + " failed " +
-         (last.known ? "at " + at(last) : std::string("before its first collective")) + ": " + why;
+         (last.known ? "after " + at(last) : std::string("before its first collective")) + ": " +
+         why;
 }
 
 }  // namespace zero::detail

@@ -84,6 +84,14 @@ TEST_CASE("a disagreement goes into particulars only where the labels are the sa
         "rank 0 is at gather 'a' (all_gather, step 1, pass 0, sequence 0, 8 bytes), rank 1 at "
         "gather 'a' (all_gather, step 2, pass 0, sequence 0, 8 bytes); all ranks must make the "
         "same calls in the same order");
+  auto named = [](char const* pass) {
+    local_place p = place("gather", "a", 1);
+    std::string(pass).copy(p.pass.data(), p.pass.size() - 1);
+    return p;
+  };
+  CHECK(disagreement(named("the only micro-step"), call, 1, named("an evaluation pass"), call) ==
+        "rank 0 is at gather 'a' in the only micro-step, rank 1 at gather 'a' in an evaluation "
+        "pass; all ranks must make the same calls in the same order");
 }
 
 TEST_CASE("who is missing is said in one sentence") {
@@ -98,7 +106,7 @@ TEST_CASE("who is missing is said in one sentence") {
   CHECK(absence({1, 3}, {}, here, 5ms) ==
         "ranks 1, 3 did not come to gather 'blocks.3' of step 5 within 5 ms; rank 1 was last seen "
         "before its first collective");
-  CHECK(death(1, here, "no space") == "rank 1 failed at gather 'blocks.3' of step 5: no space");
+  CHECK(death(1, here, "no space") == "rank 1 failed after gather 'blocks.3' of step 5: no space");
   CHECK(zero::detail::death(1, {}, "no space") ==
         "rank 1 failed before its first collective: no space");
 }
