@@ -9,6 +9,25 @@
 
 namespace zero {
 
+namespace detail {
+
+/// What to do about errors that have one cause: the rest of a sentence, or nothing.
+[[nodiscard]] inline char const* remedy(cudaError_t code) noexcept {
+  switch (code) {
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+      return "; no GPU can be used here, or its driver is older than the toolkit: nvidia-smi shows "
+             "both";
+    case cudaErrorNoKernelImageForDevice:
+      return "; the program has no code for this GPU: compile with nvcc -arch=native, or set "
+             "CMAKE_CUDA_ARCHITECTURES";
+    default:
+      return "";
+  }
+}
+
+}  // namespace detail
+
 /// Throws what a failed call of the CUDA runtime deserves, and returns when it succeeded.
 ///
 /// The last error is cleared first, so that a caught exception does not surface again in a later,
@@ -25,7 +44,8 @@ inline void check_cuda(cudaError_t code,
     static_cast<void>(cudaGetLastError());
     throw cuda_error(static_cast<int>(code),
                      call,
-                     std::string(cudaGetErrorName(code)) + ", " + cudaGetErrorString(code),
+                     std::string(cudaGetErrorName(code)) + ", " + cudaGetErrorString(code) +
+                         detail::remedy(code),
                      where);
   }
 }

@@ -26,6 +26,21 @@ TEST_CASE("a failed call becomes an exception with its name, code and place") {
   CHECK(thrown);
 }
 
+TEST_CASE("errors with one cause say what to do") {
+  auto const said = [](cudaError_t code) {
+    try {
+      check_cuda(code, "cudaMalloc");
+    } catch (cuda_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(said(cudaErrorNoDevice).find("nvidia-smi") != std::string::npos);
+  CHECK(said(cudaErrorInsufficientDriver).find("nvidia-smi") != std::string::npos);
+  CHECK(said(cudaErrorNoKernelImageForDevice).find("-arch=native") != std::string::npos);
+  CHECK(said(cudaErrorInvalidValue).find(';') == std::string::npos);
+}
+
 TEST_CASE("a caught error does not surface again") {
   CHECK_THROWS_AS(check_cuda(cudaSetDevice(12'345), "cudaSetDevice"), cuda_error);
   CHECK(cudaGetLastError() == cudaSuccess);
