@@ -168,6 +168,11 @@ TEST_CASE("settings that make no sense are refused") {
       halves, "window and hysteresis", [](auto& o) { o.loss_scale.window = 0; });
 }
 
+TEST_CASE("a container that has no tensors yet is refused") {
+  zero::laws::bad_setting_law<platform, engine<>>(
+      zero::test::stack::model<zero::bf16>{}, "the container has no tensors", [](auto&) {});
+}
+
 TEST_CASE("more kinds of update than there are groups are refused") {
   zero::test::stack::model<zero::bf16> many = layers;
   for (int i = 0; i < 17; ++i) {

@@ -100,6 +100,9 @@ struct engine_setup {
     }
     check_optimizer<Optimizer>(options.optimizer);
     auto const layout = describe(model);
+    expects(!layout.parameters.empty(),
+            "zero::ZeroEngine: the container has no tensors; give its vectors and optionals their "
+            "elements before the engine takes it");
     auto plan = make_plan(
         layout.parameters, layout.units, make_program(model), config(communicator.size(), options));
     // FP16 sums in the wire type would overflow early: contributions are averaged before they are
