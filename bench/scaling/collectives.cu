@@ -12,8 +12,9 @@
 // all-gather, reduce-scatter and all-to-all alike. The time is that of the slowest rank. Ours, in
 // the lines about the exchange, leaves each rank's own chunk where it is; NCCL's all-to-all moves
 // it too, as nccl-tests' does.
+#include "bench/support/nccl_settings.hpp"
+
 #include <zero/comm/nccl.hpp>
-#include <zero/comm/nccl_memory.hpp>
 #include <zero/cuda.cuh>
 
 #include <cuda_runtime.h>
@@ -60,17 +61,16 @@ settings parse(int argc, char** argv) {
       result.rounds = std::stoi(value);
     } else if (name == "--json") {
       result.json = value;
-    } else if (name == "--registration" && value == "none") {
-      result.registration = zero::nccl_registration::none;
-    } else if (name == "--registration" && value == "buffer") {
-      result.registration = zero::nccl_registration::buffer;
-    } else if (name == "--registration" && value == "symmetric") {
-      result.registration = zero::nccl_registration::symmetric;
+    } else if (name == "--registration") {
+      result.registration = bench::named<zero::nccl_registration>(
+          name,
+          value,
+          {{"none", zero::nccl_registration::none},
+           {"buffer", zero::nccl_registration::buffer},
+           {"symmetric", zero::nccl_registration::symmetric}});
+      result.registration_name = value;
     } else {
       throw std::runtime_error("unknown option " + name + " " + value);
-    }
-    if (name == "--registration") {
-      result.registration_name = value;
     }
   }
   return result;
@@ -84,9 +84,9 @@ struct row {
   double nccls;  // GB/s on the bus
 };
 
-class bench {
+class collectives_bench {
  public:
-  explicit bench(settings const& options)
+  explicit collectives_bench(settings const& options)
       : options_(options),
         comm_(zero::Nccl::from_environment(
             {.registration = options.registration, .warm_up_bytes = options.to})),
@@ -94,8 +94,8 @@ class bench {
         stream_(zero::gpu::stream_priority::greatest),
         begin_(zero::gpu::event_timing::on),
         end_(zero::gpu::event_timing::on),
-        first_(options.to, "first", source()),
-        second_(options.to, "second", source()),
+        first_(options.to, "first", bench::allocator_for(options.registration)),
+        second_(options.to, "second", bench::allocator_for(options.registration)),
         sums_(options.to / comm_.size() * 2 + 256, "sums"),
         times_(comm_.size() * static_cast<std::int64_t>(sizeof(float)), "times") {
     for (zero::gpu::memory const* buffer : {&first_, &second_}) {
@@ -105,13 +105,13 @@ class bench {
     }
   }
 
-  ~bench() {
+  ~collectives_bench() {
     comm_.deregister_memory(first_.get());
     comm_.deregister_memory(second_.get());
   }
 
-  bench(bench const&) = delete;
-  bench& operator=(bench const&) = delete;
+  collectives_bench(collectives_bench const&) = delete;
+  collectives_bench& operator=(collectives_bench const&) = delete;
 
   void run() {
     int const n = comm_.size();
@@ -132,11 +132,6 @@ class bench {
   }
 
  private:
-  [[nodiscard]] zero::gpu::allocator source() const {
-    return options_.registration == zero::nccl_registration::none ? zero::gpu::allocator{}
-                                                                  : zero::nccl_allocator();
-  }
-
   void measure_size(std::int64_t shard) {
     auto* const first = static_cast<char*>(first_.get());
     auto* const second = static_cast<char*>(second_.get());
@@ -330,7 +325,7 @@ class bench {
 
 int main(int argc, char** argv) {
   try {
-    bench(parse(argc, argv)).run();
+    collectives_bench(parse(argc, argv)).run();
   } catch (std::exception const& error) {
     std::fprintf(stderr, "collectives: %s\n", error.what());
     return 1;

@@ -22,6 +22,7 @@
 // the ranks together). Turns of whole and of quiet steps alternate; the median of the turns' ratios
 // is taken. The time on one GPU would be no measure: from stage 1 on a rank updates 1/N of the
 // parameters, which hides as much as it saves.
+#include "bench/support/nccl_settings.hpp"
 #include "bench/support/synthetic.cuh"
 #include "examples/train_gpt/corpus.hpp"
 #include "examples/train_gpt/gpu/network.hpp"
@@ -41,10 +42,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <initializer_list>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,19 +123,6 @@ struct settings {
   train_gpt::options chosen;
 };
 
-/// The value that a name stands for.
-template <class T>
-[[nodiscard]] T named(std::string const& option,
-                      std::string const& name,
-                      std::initializer_list<std::pair<char const*, T>> choices) {
-  for (auto const& [choice, value] : choices) {
-    if (name == choice) {
-      return value;
-    }
-  }
-  throw std::invalid_argument(option + " does not know " + name);
-}
-
 [[nodiscard]] settings parse(std::vector<std::string> arguments) {
   auto const take = [&](std::string const& name, std::string value) {
     auto const at = std::find(arguments.begin(), arguments.end(), name);
@@ -151,16 +137,16 @@ template <class T>
   result.turns = std::stoi(take("--turns", "5"));
   result.steps = std::stoi(take("--steps-per-turn", "4"));
   result.json = take("--json", "");
-  result.nccl.registration = named<zero::nccl_registration>(
+  result.nccl.registration = bench::named<zero::nccl_registration>(
       "--registration",
       take("--registration", "none"),
       {{"none", zero::nccl_registration::none}, {"symmetric", zero::nccl_registration::symmetric}});
   result.nccl.cta_policy =
-      named<zero::nccl_cta_policy>("--cta-policy",
-                                   take("--cta-policy", "library"),
-                                   {{"library", zero::nccl_cta_policy::library},
-                                    {"efficiency", zero::nccl_cta_policy::efficiency},
-                                    {"zero", zero::nccl_cta_policy::zero}});
+      bench::named<zero::nccl_cta_policy>("--cta-policy",
+                                          take("--cta-policy", "library"),
+                                          {{"library", zero::nccl_cta_policy::library},
+                                           {"efficiency", zero::nccl_cta_policy::efficiency},
+                                           {"zero", zero::nccl_cta_policy::zero}});
   std::vector<std::string> all = {"--device", "gpu", "--layers",  "48",   "--channels",   "1600",
                                   "--heads",  "25",  "--context", "1024", "--vocabulary", "50304",
                                   "--batch",  "8",   "--ranks",   "1",    "--lr",         "0.0002",
@@ -298,11 +284,8 @@ template <class Stage>
   Engine engine(model(shape),
                 scaling::quietable_communicator(std::move(ranks), quiet),
                 options,
-                zero::cuda_options{
-                    .compute_stream = stream,
-                    .allocator = here.with.nccl.registration == zero::nccl_registration::symmetric
-                                     ? zero::nccl_allocator()
-                                     : zero::gpu::allocator{}});
+                zero::cuda_options{.compute_stream = stream,
+                                   .allocator = bench::allocator_for(here.with.nccl.registration)});
   out.built_bytes = before - free_bytes();
   engine.initialize(initial_values);
 

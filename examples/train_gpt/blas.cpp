@@ -14,8 +14,6 @@
 
 namespace train_gpt {
 
-#ifdef TRAIN_GPT_HAS_OPENBLAS
-
 template <std::floating_point Real>
 void multiply(matrix<Real> c,
               matrix<std::type_identity_t<Real> const> a,
@@ -25,6 +23,7 @@ void multiply(matrix<Real> c,
               std::int64_t k,
               std::type_identity_t<Real> alpha,
               std::type_identity_t<Real> beta) {
+#ifdef TRAIN_GPT_HAS_OPENBLAS
   uncounted_allocations const scope;  // OpenBLAS has scratch memory of its own for small matrices
   auto const call = [&](auto gemm) {
     gemm(CblasRowMajor,
@@ -47,27 +46,7 @@ void multiply(matrix<Real> c,
   } else {
     call(cblas_dgemm);
   }
-}
-
-std::string host_matrix_products() {
-  return "OpenBLAS";
-}
-
-void multiply_on_one_thread() {
-  openblas_set_num_threads(1);
-}
-
 #else
-
-template <std::floating_point Real>
-void multiply(matrix<Real> c,
-              matrix<std::type_identity_t<Real> const> a,
-              matrix<std::type_identity_t<Real> const> b,
-              std::int64_t m,
-              std::int64_t n,
-              std::int64_t k,
-              std::type_identity_t<Real> alpha,
-              std::type_identity_t<Real> beta) {
   for (std::int64_t i = 0; i < m; ++i) {
     Real* const row = c.data + i * c.stride;
     for (std::int64_t j = 0; j < n; ++j) {
@@ -82,15 +61,8 @@ void multiply(matrix<Real> c,
       }
     }
   }
-}
-
-std::string host_matrix_products() {
-  return "plain loops (built without OpenBLAS)";
-}
-
-void multiply_on_one_thread() {}
-
 #endif
+}
 
 template void multiply(matrix<float>,
                        matrix<float const>,
@@ -108,5 +80,19 @@ template void multiply(matrix<double>,
                        std::int64_t,
                        double,
                        double);
+
+std::string host_matrix_products() {
+#ifdef TRAIN_GPT_HAS_OPENBLAS
+  return "OpenBLAS";
+#else
+  return "plain loops (built without OpenBLAS)";
+#endif
+}
+
+void multiply_on_one_thread() {
+#ifdef TRAIN_GPT_HAS_OPENBLAS
+  openblas_set_num_threads(1);
+#endif
+}
 
 }  // namespace train_gpt

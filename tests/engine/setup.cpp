@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/laws/engine_setup.hpp"
+#include "tests/support/drift.hpp"
 #include "tests/support/host_platform.hpp"
 #include "tests/support/stack.hpp"
 
-#include <zero/core/arithmetic.hpp>
-#include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
@@ -183,36 +182,8 @@ TEST_CASE("more kinds of update than there are groups are refused") {
       many, "more than 16 different pairs of lr_scale and weight_decay", [](auto&) {});
 }
 
-/// Moves parameters that have no gradient: padding would come alive.
-struct Drift {
-  using policy_category = zero::optimizer_category;
-  static constexpr int moments = 1;
-
-  struct options {
-    double lr = 1e-3;
-  };
-
-  struct scalars {
-    float lr = 0;
-  };
-
-  [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT static scalars prepare(options const&,
-                                                                   double lr,
-                                                                   double,
-                                                                   std::int64_t) noexcept {
-    return {zero::narrow(lr)};
-  }
-
-  ZERO_HOST_DEVICE ZERO_EXACT static void update(float& w,
-                                                 float g,
-                                                 float (&)[1],
-                                                 scalars const& s) noexcept {
-    w = zero::sub(zero::add(w, s.lr), g);
-  }
-};
-
 TEST_CASE("an optimizer under which zeros do not stay zeros is refused") {
-  zero::laws::bad_setting_law<platform, engine<Drift>>(
+  zero::laws::bad_setting_law<platform, engine<zero::test::Drift<zero::test::drift::always>>>(
       layers, "padding must stay zero", [](auto&) {});
 }
 

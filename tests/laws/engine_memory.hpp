@@ -5,8 +5,8 @@
 #include "tests/laws/engine_wire.hpp"
 #include "tests/support/closed_form.hpp"
 #include "tests/support/core_rank.hpp"
-#include "tests/support/rank_threads.hpp"
 #include "tests/support/stack.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/core/error.hpp>
 #include <zero/detail/pool_memory.hpp>

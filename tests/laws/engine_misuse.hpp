@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/laws/engine.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>

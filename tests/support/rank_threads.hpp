@@ -29,9 +29,4 @@ template <class Body>
   return errors;
 }
 
-/// Whether a text holds another one.
-[[nodiscard]] inline bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace zero::test

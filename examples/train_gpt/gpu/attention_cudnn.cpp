@@ -2,6 +2,7 @@
 // cuDNN's fused attention through cudnn-frontend, headers alone; see CMakeLists.txt. Compiled with
 // TRAIN_GPT_HAS_CUDNN where both were found.
 #include "attention.hpp"
+#include "versioned.hpp"
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/memory.hpp>
@@ -85,9 +86,7 @@ class cudnn_attention final : public attention {
   }
 
   [[nodiscard]] std::string name() const override {
-    std::size_t const version = cudnnGetVersion();  // of what was loaded: 91002 is 9.10.2
-    return "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-           "." + std::to_string(version % 100);
+    return versioned("cuDNN", cudnnGetVersion());  // of what was loaded
   }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul.hpp"
+#include "versioned.hpp"
 
 #include <zero/core/dtype.hpp>
 
@@ -96,9 +97,7 @@ matmul_library::~matmul_library() {
 }
 
 std::string matmul_library::name() {
-  std::size_t const version = cublasLtGetVersion();  // 130002 is 13.0.2
-  return "cuBLASLt " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-         "." + std::to_string(version % 100);
+  return versioned("cuBLASLt", cublasLtGetVersion());
 }
 
 matmul::matmul(matmul_library& library,

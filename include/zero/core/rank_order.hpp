@@ -3,6 +3,8 @@
 
 #include <zero/core/config.hpp>
 
+#include <cstdint>
+
 namespace zero {
 
 /// Where the part of rank `from` lies among those of all ranks but `rank`, one behind the other in
@@ -11,5 +13,24 @@ namespace zero {
 [[nodiscard]] ZERO_HOST_DEVICE constexpr int place_among_others(int from, int rank) noexcept {
   return from < rank ? from : from - 1;
 }
+
+namespace detail {
+
+/// The ranks' parts of what is summed: the own one where it lies, the others' as they arrived.
+template <class T>
+struct rank_parts {
+  T const* own;
+  T const* received;
+  std::int64_t stride;  ///< elements between the others' parts
+  int rank;             ///< whose part `own` is
+  int ranks;            ///< all of them
+
+  /// Rank k's part.
+  [[nodiscard]] ZERO_HOST_DEVICE constexpr T const* of(int k) const noexcept {
+    return k == rank ? own : received + place_among_others(k, rank) * stride;
+  }
+};
+
+}  // namespace detail
 
 }  // namespace zero

@@ -104,17 +104,16 @@ struct host_kernels {
                              bool add,
                              double* partials) noexcept {
     exact_float_environment const environment;
-    auto const part_of = [&](int k) {
-      return k == rank ? own : received + place_among_others(k, rank) * stride;
-    };
+    detail::rank_parts<W> const parts{own, received, stride, rank, ranks};
     float total[norm_block];
     for (std::int64_t first = 0; first < n; first += norm_block) {
       std::int64_t const count = std::min(norm_block, n - first);
+      W const* const start = parts.of(0) + first;
       for (std::int64_t i = 0; i < count; ++i) {
-        total[i] = to_float(part_of(0)[first + i]);
+        total[i] = to_float(start[i]);
       }
       for (int k = 1; k < ranks; ++k) {
-        W const* const contribution = part_of(k) + first;
+        W const* const contribution = parts.of(k) + first;
         for (std::int64_t i = 0; i < count; ++i) {
           total[i] = zero::add(total[i], to_float(contribution[i]));
         }

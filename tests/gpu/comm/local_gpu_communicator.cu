@@ -4,7 +4,7 @@
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
 #include "tests/support/gpu_rank.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 #include "tests/support/wild.hpp"
 
 #include <zero/comm/local.hpp>

@@ -3,7 +3,7 @@
 
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/comm/nccl_error.hpp>
 #include <zero/device/gpu/cuda.hpp>

@@ -5,7 +5,7 @@
 #include "tests/laws/communicator.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/comm/nccl.hpp>
 #include <zero/comm/nccl_memory.hpp>

@@ -5,6 +5,7 @@
 #include "tests/support/count_allocations.hpp"
 #include "tests/support/host_rank.hpp"
 #include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 #include "tests/support/wild.hpp"
 
 #include <doctest/doctest.h>

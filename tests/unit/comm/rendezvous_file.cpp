@@ -2,6 +2,7 @@
 #include <zero/comm/rendezvous_file.hpp>
 
 #include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/core/error.hpp>
 
+#include "tests/support/text.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -29,13 +31,11 @@ static_assert((zero::expects(true, "fine"), true));
 
 namespace {
 
+using zero::test::contains;
+
 void demands_a_positive_number(int n,
                                zero::source_location where = zero::source_location::current()) {
   zero::expects(n > 0, "demands_a_positive_number: n must be positive.", where);
-}
-
-bool contains(char const* text, char const* part) {
-  return std::string(text).find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/detail/check_optimizer.hpp>
 
-#include <zero/core/arithmetic.hpp>
-#include <zero/core/config.hpp>
+#include "tests/support/drift.hpp"
+#include "tests/support/text.hpp"
+
 #include <zero/core/error.hpp>
 #include <zero/optim/adamw.hpp>
-#include <zero/optim/concepts.hpp>
 #include <zero/optim/lion.hpp>
 #include <zero/optim/sgd.hpp>
-#include <zero/policy/concepts.hpp>
 
 #include <doctest/doctest.h>
 
-#include <cstdint>
 #include <limits>
 #include <string>
 
 namespace {
+
+using zero::test::contains;
+using zero::test::Drift;
+using zero::test::drift;
 
 /// What the check says of these options.
 template <class O>
@@ -27,10 +29,6 @@ std::string refusal(typename O::options const& options = {}) {
     return error.what();
   }
   return "";
-}
-
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("the library's own optimizers pass, with a learning rate of 0 too") {
@@ -69,42 +67,6 @@ TEST_CASE("options that spoil the first step are refused") {
     CHECK(contains(refusal<zero::PlainSgd>({.lr = lr}), "must be finite and not negative"));
   }
 }
-
-/// When a drifting optimizer moves parameters that have no gradient.
-enum class drift { always, without_decay, later, moment };
-
-/// Adds the learning rate to a weight, or 1 to a moment, in some steps.
-template <drift When>
-struct Drift {
-  using policy_category = zero::optimizer_category;
-  static constexpr int moments = 1;
-
-  struct options {
-    double lr = 1e-3;
-  };
-
-  struct scalars {
-    float weight = 0;
-    float moment = 0;
-  };
-
-  [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT static scalars prepare(options const&,
-                                                                   double lr,
-                                                                   double decay,
-                                                                   std::int64_t t) noexcept {
-    bool const moves = When == drift::always || (When == drift::without_decay && decay == 0) ||
-                       (When == drift::later && t > 1);
-    return {moves ? zero::narrow(lr) : 0.0F, When == drift::moment ? 1.0F : 0.0F};
-  }
-
-  ZERO_HOST_DEVICE ZERO_EXACT static void update(float& w,
-                                                 float g,
-                                                 float (&m)[1],
-                                                 scalars const& s) noexcept {
-    w = zero::sub(zero::add(w, s.weight), g);
-    m[0] = zero::add(m[0], s.moment);
-  }
-};
 
 TEST_CASE("an optimizer under which zeros do not stay zeros is refused, whenever that shows") {
   for (double const lr : {1e-3, 0.0}) {  // a schedule may begin at 0

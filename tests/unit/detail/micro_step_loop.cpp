@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/detail/micro_step_loop.hpp>
 
+#include "tests/support/text.hpp"
+
 #include <zero/core/error.hpp>
 #include <zero/detail/program_cursor.hpp>
 #include <zero/model/program.hpp>
@@ -95,8 +97,14 @@ std::string thrown(Call call) {
   return "";
 }
 
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
+using zero::test::contains;
+
+/// Runs a turn that is a whole loop.
+void run_only_turn(fake_core& core, loop& l) {
+  l.announce(only);
+  l.begin_pass();
+  core.use();
+  l.end_turn(1);
 }
 
 TEST_CASE("passes begin with the first lease and make micro-steps ready at the end of the loop") {
@@ -142,10 +150,7 @@ TEST_CASE("loops do not nest, nor follow one another without a step") {
   CHECK(contains(thrown([&] { l.announce(first); }), "inside another one"));
   fake_core other;
   loop m(other);
-  m.announce(only);
-  m.begin_pass();
-  other.use();
-  m.end_turn(1);
+  run_only_turn(other, m);
   CHECK(contains(thrown([&] { m.announce(only); }), "a second loop"));
 }
 
@@ -159,10 +164,7 @@ TEST_CASE("a turn is announced once, the first one or not") {
   CHECK(contains(thrown([&] { l.announce(last); }), "inside another one"));
   fake_core other;
   loop m(other);
-  m.announce(only);
-  m.begin_pass();
-  other.use();
-  m.end_turn(1);
+  run_only_turn(other, m);
   CHECK(contains(thrown([&] { m.announce(last); }), "a second loop"));
 }
 

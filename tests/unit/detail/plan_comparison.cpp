@@ -2,6 +2,7 @@
 #include <zero/detail/plan_comparison.hpp>
 
 #include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/core/shape.hpp>
 #include <zero/parameter_view.hpp>

@@ -15,21 +15,6 @@
 
 namespace zero::detail {
 
-/// The ranks' parts of what is summed: the own one where it lies, the others' as they arrived.
-template <element W>
-struct rank_parts {
-  W const* own;
-  W const* received;
-  std::int64_t stride;  ///< elements between the others' parts
-  int rank;             ///< whose part `own` is
-  int ranks;
-
-  /// Rank k's part.
-  [[nodiscard]] __device__ W const* of(int k) const {
-    return k == rank ? own : received + place_among_others(k, rank) * stride;
-  }
-};
-
 /// One thread's eight elements of `sum_kernel`. The accumulator may be the own part: it is written
 /// after all parts were read.
 /// @return in result, what the accumulator holds afterwards

@@ -3,6 +3,7 @@
 
 #include "tests/support/ports.hpp"
 #include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <doctest/doctest.h>
 

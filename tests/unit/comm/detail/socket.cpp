@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/comm/detail/socket.hpp>
 
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <doctest/doctest.h>
 

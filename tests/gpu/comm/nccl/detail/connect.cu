@@ -2,7 +2,7 @@
 #include <zero/comm/nccl/detail/connect.hpp>
 
 #include "tests/support/lone_nccl.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 #include <zero/comm/nccl/detail/link.hpp>
 
 #include "tests/support/lone_nccl.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/device/gpu/stream.hpp>
 

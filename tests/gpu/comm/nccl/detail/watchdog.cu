@@ -3,7 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/support/lone_nccl.hpp"
-#include "tests/support/rank_threads.hpp"
+#include "tests/support/text.hpp"
 
 #include <zero/device/gpu/stream.hpp>
 
