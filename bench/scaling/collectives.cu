@@ -6,7 +6,7 @@
 //   torchrun --no-python --nproc-per-node 8 collectives
 // Options: --from MiB (2), --to MiB (256): bytes of the whole buffer, doubled each time
 //          --rounds N (9): ours and NCCL's alternate; the median of each is taken
-//          --registration none|buffer|symmetric (none: the plain path)
+//          --registration none|buffer|symmetric|peers (none: the plain path)
 //          --json FILE: the table once more
 // Formulas of nccl-tests: bus bandwidth = bytes of the whole buffer / seconds * (n - 1) / n, for
 // all-gather, reduce-scatter and all-to-all alike. The time is that of the slowest rank. Ours, in
@@ -62,12 +62,7 @@ settings parse(int argc, char** argv) {
     } else if (name == "--json") {
       result.json = value;
     } else if (name == "--registration") {
-      result.registration = bench::named<zero::nccl_registration>(
-          name,
-          value,
-          {{"none", zero::nccl_registration::none},
-           {"buffer", zero::nccl_registration::buffer},
-           {"symmetric", zero::nccl_registration::symmetric}});
+      result.registration = bench::registration_named(value);
       result.registration_name = value;
     } else {
       throw std::runtime_error("unknown option " + name + " " + value);

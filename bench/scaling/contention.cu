@@ -11,10 +11,10 @@
 // slowest rank; `gather_GB_s` the bus bandwidth of the gathers meanwhile. The time that a gather
 // takes from compute is (slow_down - 1) times its own; `cost_us` says it. Run with NCCL_DEBUG=INFO
 // to read in the log which policy a communicator has.
+#include "bench/support/nccl_settings.hpp"
 #include "bench/support/synthetic.cuh"
 
 #include <zero/comm/nccl.hpp>
-#include <zero/comm/nccl_memory.hpp>
 
 #include <cublas_v2.h>
 
@@ -127,6 +127,7 @@ constexpr variant variants[] = {
      zero::nccl_cta_policy::efficiency,
      -1},
     {"zero-CTA policy", zero::nccl_registration::symmetric, zero::nccl_cta_policy::zero, -1},
+    {"copies of our own", zero::nccl_registration::peers, zero::nccl_cta_policy::library, -1},
 };
 
 struct figures {
@@ -154,9 +155,7 @@ class bench_rank {
     options.split = true;
     auto comm = zero::Nccl::from_handle(world_.handle(), options);
     std::int64_t const shard = unit_bytes / comm.size() / 512 * 512;
-    bool const plain = v.registration == zero::nccl_registration::none;
-    zero::gpu::memory buffer(
-        shard * comm.size(), "unit", plain ? zero::gpu::allocator{} : zero::nccl_allocator());
+    zero::gpu::memory buffer(shard * comm.size(), "unit", bench::allocator_for(v.registration));
     comm.register_memory(buffer.get(), buffer.size());
     auto* const whole = static_cast<char*>(buffer.get());
     zero::check_cuda(cudaMemset(whole, 1, static_cast<std::size_t>(buffer.size())), "cudaMemset");

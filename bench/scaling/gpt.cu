@@ -5,7 +5,7 @@
 //
 // Every rank is a process; all of them run this program:
 //   tests/gpu/run_processes --gpu-each 2 gpt [--stages 0123] [--turns 5] [--steps-per-turn 4]
-//                                            [--registration none|symmetric] [--json FILE]
+//                                            [--registration none|symmetric|peers] [--json FILE]
 //                                            [--cta-policy library|efficiency|zero]
 //                                            [OPTION of train_gpt...]
 // The sizes are GPT-2's of 1.5e9 parameters and 8 windows of 1024 tokens a GPU, unless options of
@@ -22,7 +22,13 @@
 // the ranks together). Turns of whole and of quiet steps alternate; the median of the turns' ratios
 // is taken. The time on one GPU would be no measure: from stage 1 on a rank updates 1/N of the
 // parameters, which hides as much as it saves.
+//
+// So `exposed` counts waiting as well as kernels that run slower beside the bytes. `waiting` is the
+// first alone: the part of a step in which the user's stream has nothing to do, from a timeline.
+// `slower_clock` is how much lower the multiprocessors' clock is in whole turns than in quiet ones:
+// under a power limit, what moves bytes slows down what computes.
 #include "bench/support/nccl_settings.hpp"
+#include "bench/support/sm_clock.cuh"
 #include "bench/support/synthetic.cuh"
 #include "examples/train_gpt/corpus.hpp"
 #include "examples/train_gpt/gpu/network.hpp"
@@ -137,10 +143,7 @@ struct settings {
   result.turns = std::stoi(take("--turns", "5"));
   result.steps = std::stoi(take("--steps-per-turn", "4"));
   result.json = take("--json", "");
-  result.nccl.registration = bench::named<zero::nccl_registration>(
-      "--registration",
-      take("--registration", "none"),
-      {{"none", zero::nccl_registration::none}, {"symmetric", zero::nccl_registration::symmetric}});
+  result.nccl.registration = bench::registration_named(take("--registration", "none"));
   result.nccl.cta_policy =
       bench::named<zero::nccl_cta_policy>("--cta-policy",
                                           take("--cta-policy", "library"),
@@ -161,6 +164,8 @@ struct figures {
   std::vector<double> ms;       ///< a step, one a turn
   std::vector<double> quiet;    ///< a quiet step, one a turn; empty for one rank
   std::vector<double> exposed;  ///< 1 - quiet / ms, one a turn
+  std::vector<double> slower;   ///< 1 - clock of a whole turn / clock of a quiet one
+  double waiting = 0;           ///< part of a step in which the user's stream waits
   double fastest_ms = 0;        ///< of the fastest rank, the median of the turns
   int skipped = 0;              ///< turns whose last step was skipped, which makes it shorter
   double loss = 0;              ///< after the first steps, before any quiet one
@@ -311,13 +316,17 @@ template <class Stage>
     }
     engine.step({.lr = schedule.learning_rate(step++)});
   };
+  bench::sm_clock clock;
+  double megahertz = 0;  // of the last turn
   // Milliseconds of a step, of each rank.
   auto const turn = [&] {
     static_cast<void>(here.gather(0));
     auto const start = std::chrono::steady_clock::now();
+    clock.begin(stream);
     for (int i = 0; i < here.with.steps; ++i) {
       train_step();
     }
+    megahertz = clock.end(stream);
     zero::check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::chrono::duration<double, std::milli> const ms = std::chrono::steady_clock::now() - start;
     return here.gather(ms.count() / here.with.steps);
@@ -336,13 +345,16 @@ template <class Stage>
     out.ms.push_back(slowest(all));
     fastest.push_back(*std::min_element(all.begin(), all.end()));
     if (size > 1) {
+      double const whole_megahertz = megahertz;
       quiet = true;
       out.quiet.push_back(slowest(turn()));
       quiet = false;
+      out.slower.push_back(1 - whole_megahertz / megahertz);
       out.exposed.push_back(1 - out.quiet.back() / out.ms.back());
     }
     out.skipped += engine.result().applied ? 0 : 1;
   }
+  out.waiting = slowest(here.gather(waiting_part(engine, train_step)));
   out.fastest_ms = turns > 0 ? median(fastest) : 0;
   for (auto const& parameter : engine.parameters()) {
     out.parameters += parameter.elements;
@@ -351,6 +363,25 @@ template <class Stage>
   out.formula_bytes = engine.formula_bytes();
   out.planned_bytes = engine.plan().device_bytes();
   return out;
+}
+
+/// The part of three steps in which the user's stream waits, between the visits of units and the
+/// operations of the step, as a timeline shows it: for communication, and some microseconds each
+/// for the stamps.
+template <class Engine, class Step>
+double waiting_part(Engine& engine, Step const& train_step) {
+  engine.start_timeline();
+  for (int i = 0; i < 3; ++i) {
+    train_step();
+  }
+  auto entries = engine.stop_timeline();
+  std::erase_if(entries, [](auto const& entry) { return entry.row != zero::queue::compute; });
+  std::ranges::sort(entries, {}, &zero::timeline_entry::begin_us);
+  double waited = 0;
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    waited += std::max(0.0, entries[i].begin_us - entries[i - 1].end_us);
+  }
+  return waited / (entries.back().end_us - entries.front().begin_us);
 }
 
 void print(bench::table& out, bench_state const& here, int stage, int ranks, figures const& f) {
@@ -380,6 +411,8 @@ void print(bench::table& out, bench_state const& here, int stage, int ranks, fig
            part(median),
            part(least),
            part(most),
+           bench::text(f.waiting, 4),
+           f.slower.empty() ? "none" : bench::text(median(f.slower), 4),
            std::to_string(f.skipped),
            bench::text(f.loss, 5),
            giga(f.formula_bytes),
@@ -425,6 +458,8 @@ int run(settings const& with) {
                                                          {"exposed", 9},
                                                          {"exposed_min", 12},
                                                          {"exposed_max", 12},
+                                                         {"waiting", 8},
+                                                         {"slower_clock", 13},
                                                          {"skipped", 8},
                                                          {"loss", 10},
                                                          {"formula_GB", 12},

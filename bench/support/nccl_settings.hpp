@@ -25,10 +25,21 @@ template <class T>
   throw std::invalid_argument(option + " does not know " + name);
 }
 
-/// What memory has to come from so that NCCL can register it.
+/// What `--registration` stands for.
+[[nodiscard]] inline zero::nccl_registration registration_named(std::string const& name) {
+  return named<zero::nccl_registration>("--registration",
+                                        name,
+                                        {{"none", zero::nccl_registration::none},
+                                         {"buffer", zero::nccl_registration::buffer},
+                                         {"symmetric", zero::nccl_registration::symmetric},
+                                         {"peers", zero::nccl_registration::peers}});
+}
+
+/// What memory has to come from so that it can be registered.
 [[nodiscard]] inline zero::gpu::allocator allocator_for(zero::nccl_registration registration) {
-  return registration == zero::nccl_registration::none ? zero::gpu::allocator{}
-                                                       : zero::nccl_allocator();
+  bool const by_nccl = registration == zero::nccl_registration::buffer ||
+                       registration == zero::nccl_registration::symmetric;
+  return by_nccl ? zero::nccl_allocator() : zero::gpu::allocator{};
 }
 
 }  // namespace bench

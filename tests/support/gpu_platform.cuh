@@ -100,6 +100,8 @@ struct local_gpu_platform : gpu_memory_access {
 #if __has_include(<nccl.h>)
 /// This process as one rank of several, as the environment says. Laws run with as many ranks as
 /// there are processes; their engines share the world, each on a communicator split from it.
+/// @tparam Registration what the engines' pools are made known by
+template <nccl_registration Registration = nccl_registration::none>
 struct nccl_platform : gpu_memory_access {
   using communicator = Nccl;
 
@@ -115,7 +117,7 @@ struct nccl_platform : gpu_memory_access {
       throw std::logic_error("a law asked for another number of ranks than there are processes");
     }
     check_cuda(cudaSetDevice(world().device()), "cudaSetDevice");
-    body(world().duplicate());
+    body(world().duplicate({.registration = Registration}));
   }
 };
 #endif

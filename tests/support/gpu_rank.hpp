@@ -19,9 +19,11 @@ namespace zero::test {
 template <class Communicator>
 class gpu_rank {
  public:
-  explicit gpu_rank(Communicator comm)
+  /// @param registers makes what is uploaded known to the communicator; `upload` is collective then
+  explicit gpu_rank(Communicator comm, bool registers = false)
       : guard_(comm.device()),
         stream_(gpu::stream_priority::normal),
+        registers_(registers),
         comm_(std::move(comm)) {}
 
   Communicator& comm() { return comm_; }
@@ -34,6 +36,11 @@ class gpu_rank {
     auto const bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
     blocks_.emplace_back(bytes + 16, "test");  // NCCL's kernels read whole words at the end
     auto* const address = static_cast<T*>(blocks_.back().get());
+    if constexpr (requires { comm_.register_memory(nullptr, std::int64_t{}); }) {
+      if (registers_) {
+        comm_.register_memory(blocks_.back().get(), blocks_.back().size());
+      }
+    }
     if (bytes > 0) {
       check_cuda(cudaMemcpyAsync(address,
                                  values.data(),
@@ -64,6 +71,7 @@ class gpu_rank {
   gpu::device_guard guard_;
   gpu::stream stream_;
   std::vector<gpu::memory> blocks_;
+  bool registers_;
   Communicator comm_;  // dies first, and waits for its operations
 };
 

@@ -8,12 +8,16 @@
 
 namespace zero {
 
-/// How device memory is made known to NCCL by `nccl_communicator::register_memory`.
+/// How device memory is made known by `nccl_communicator::register_memory`, and to whom.
 enum class nccl_registration : std::uint8_t {
   none,    ///< the plain path: any memory, nothing is registered
   buffer,  ///< `ncclCommRegister` (NCCL 2.29.2 and newer; older ones hang, NVIDIA/nccl issue 1859)
   symmetric,  ///< symmetric windows (NCCL 2.27 and newer); memory of `nccl_allocator`, same sizes
               ///< on all ranks
+  peers,  ///< CUDA IPC between the ranks of one host: `all_gather` and `all_to_others` into known
+          ///< memory are copies by copy engines, which take no multiprocessor from the products
+          ///< beside them; NCCL moves the rest. Memory of `cudaMalloc`, same sizes and offsets on
+          ///< all ranks; GPUs with peer access; at most 64 ranks
 };
 
 /// Which part of the GPU NCCL's kernels may take.

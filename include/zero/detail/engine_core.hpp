@@ -15,6 +15,7 @@
 #include <zero/options.hpp>
 #include <zero/plan/digest.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/travel.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -557,12 +558,22 @@ class engine_core {
     executor_.restarted();
   }
 
-  /// Tells a communicator that can make use of it where the pools lie.
+  /// Whether the communicator is told of a pool.
+  [[nodiscard]] bool is_registered(pool p) const {
+    auto const travel = travel_of(plan_)[static_cast<std::size_t>(p)];
+    bool sources = true;
+    if constexpr (requires { communicator_.registers_sources(); }) {
+      sources = communicator_.registers_sources();
+    }
+    return memory_.allocated_bytes(p) > 0 && (travel.received || (travel.sent && sources));
+  }
+
+  /// Tells a communicator that can make use of it where the pools lie that collectives touch.
   void register_pools() {
     if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
       for (int i = 0; i < pool_count; ++i) {
         auto const p = static_cast<pool>(i);
-        if (memory_.allocated_bytes(p) > 0) {
+        if (is_registered(p)) {
           communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
         }
       }
@@ -573,7 +584,7 @@ class engine_core {
     if constexpr (requires { communicator_.deregister_memory(nullptr); }) {
       for (int i = 0; i < pool_count; ++i) {
         auto const p = static_cast<pool>(i);
-        if (memory_.allocated_bytes(p) > 0) {
+        if (is_registered(p)) {
           communicator_.deregister_memory(memory_.base(p));
         }
       }

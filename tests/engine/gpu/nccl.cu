@@ -16,18 +16,18 @@
 
 namespace {
 
-using platform = zero::test::nccl_platform;
 using host = zero::test::host_platform;
 using model = zero::test::zoo::model<zero::bf16>;
 
 model const zoo = zero::test::zoo::make<zero::bf16>();
 
-TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
+template <class Platform>
+void check_all_stages() {
   if (std::getenv("RANK") == nullptr) {
     MESSAGE("skipped: start it by tests/gpu/run_processes N");
     return;
   }
-  int const ranks = platform::world().size();
+  int const ranks = Platform::world().size();
   for (std::int64_t const micro_steps : {1, 2}) {
     for (int stage = 0; stage < 4; ++stage) {
       CAPTURE(micro_steps);
@@ -36,7 +36,7 @@ TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
       job.stage = stage;
       job.evaluate = false;  // what a rank observes is its own otherwise
       job.poison = true;
-      auto const here = zero::laws::train_stage<platform>(job, zoo);
+      auto const here = zero::laws::train_stage<Platform>(job, zoo);
       zero::laws::check_clipped(here);
       auto const there = zero::laws::train_stage<host>(job, zoo);
       CHECK(here.parameters == there.parameters);
@@ -44,6 +44,14 @@ TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
       CHECK(here.steps.back().norm == there.steps.back().norm);
     }
   }
+}
+
+TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
+  check_all_stages<zero::test::nccl_platform<>>();
+}
+
+TEST_CASE("so do copies between the ranks of a host") {
+  check_all_stages<zero::test::nccl_platform<zero::nccl_registration::peers>>();
 }
 
 }  // namespace

@@ -55,12 +55,14 @@ collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
           .unit_name = "blocks.3"};
 }
 
+/// With `nccl_registration::peers` all that is uploaded is known to the other ranks.
 rank_on_gpu make_rank(zero::nccl_options options = {}) {
   if (options.limit == zero::nccl_options{}.limit) {
     options.limit = 60s;
   }
   options.warm_up_bytes = 1 << 20;
-  return rank_on_gpu(Nccl::from_environment(options));
+  return rank_on_gpu(Nccl::from_environment(options),
+                     options.registration == zero::nccl_registration::peers);
 }
 
 /// Every rank's number reaches every rank; returns whether it did.
@@ -123,8 +125,8 @@ TEST_CASE("worker: duplicates" * doctest::skip(!is_worker())) {
   worker_passed();
 }
 
-TEST_CASE("worker: capture" * doctest::skip(!is_worker())) {
-  auto rank = make_rank();
+/// Captures one call of each kind and replays the graph.
+static void check_capture(rank_on_gpu& rank) {
   auto& comm = rank.comm();
   int const ranks = comm.size();
   std::int64_t const n = 1000;
@@ -170,6 +172,17 @@ TEST_CASE("worker: capture" * doctest::skip(!is_worker())) {
     }
   }
   comm.check();
+}
+
+TEST_CASE("worker: capture" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  check_capture(rank);
+  worker_passed();
+}
+
+TEST_CASE("worker: capture with peers" * doctest::skip(!is_worker())) {
+  auto rank = make_rank({.registration = zero::nccl_registration::peers});
+  check_capture(rank);
   worker_passed();
 }
 
@@ -193,8 +206,7 @@ TEST_CASE("worker: a late start is no stall" * doctest::skip(!is_worker())) {
   worker_passed();
 }
 
-TEST_CASE("worker: no memory is taken after construction" * doctest::skip(!is_worker())) {
-  auto rank = make_rank();
+static void check_no_memory_is_taken(rank_on_gpu& rank) {
   auto& comm = rank.comm();
   std::int64_t const n = 1 << 18;
   auto* const buffer = rank.upload(std::vector<float>(static_cast<std::size_t>(n * comm.size())));
@@ -220,6 +232,17 @@ TEST_CASE("worker: no memory is taken after construction" * doctest::skip(!is_wo
   zero::check_cuda(cudaMemGetInfo(&after, &all), "cudaMemGetInfo");
   round();  // nobody gives memory back before all have looked
   CHECK(after == before);
+}
+
+TEST_CASE("worker: no memory is taken after construction" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  check_no_memory_is_taken(rank);
+  worker_passed();
+}
+
+TEST_CASE("worker: no memory is taken with peers" * doctest::skip(!is_worker())) {
+  auto rank = make_rank({.registration = zero::nccl_registration::peers});
+  check_no_memory_is_taken(rank);
   worker_passed();
 }
 
@@ -332,6 +355,7 @@ TEST_CASE("the laws of communicators hold for NCCL, one GPU each") {
     CHECK(run_workers("worker: laws", count, true));
     CHECK(run_workers("worker: registered memory", count, true));
     CHECK(run_workers("worker: capture", count, true));
+    CHECK(run_workers("worker: capture with peers", count, true));
     CHECK(run_workers("worker: a rank that stalls", count, true));
   }
 }
@@ -351,6 +375,7 @@ TEST_CASE("NCCL communicators are duplicated and moved") {
 TEST_CASE("NCCL's collectives are captured, the watchdog looking, and replayed") {
   CHECK(run_workers("worker: capture", 1));
   CHECK(run_workers("worker: capture", 2));
+  CHECK(run_workers("worker: capture with peers", 2));
 }
 
 TEST_CASE("NCCL's calls return before the device has done anything") {
@@ -363,6 +388,7 @@ TEST_CASE("work before a collective does not count as its time") {
 
 TEST_CASE("NCCL takes no device memory after construction") {
   CHECK(run_workers("worker: no memory is taken after construction", 2));
+  CHECK(run_workers("worker: no memory is taken with peers", 2));
 }
 
 TEST_CASE("NCCL gathers in memory it knows") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/detail/peer_board.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -66,12 +68,38 @@ class nccl_handle {
   // --- any thread --------------------------------------------------------------------------------
 
   /// Keeps the first failure; the watchdog then stops the communicator.
-  void fail(std::exception_ptr error) noexcept {
+  /// @param error  what `check` throws
+  /// @param origin the rank that failed by itself; -1: this one, as far as it knows
+  /// @param why    its reason, for ranks that can be told; empty: the error's text
+  void fail(std::exception_ptr error, int origin = -1, std::string why = {}) noexcept {
     std::lock_guard const lock(failure_mutex_);
     if (failure_ == nullptr) {
       failure_ = std::move(error);
+      origin_ = origin;
+      why_ = std::move(why);
       failed_.store(true, std::memory_order_release);
     }
+  }
+
+  /// Tells the other ranks of the host of the failure, then lets this one's device go, which awaits
+  /// them. @pre `failed()`
+  void give_up(peer_board& board) const noexcept {
+    {
+      std::lock_guard const lock(failure_mutex_);
+      int const origin = origin_ < 0 ? rank_ : origin_;
+      if (!why_.empty()) {
+        board.fail(origin, why_);
+      } else {
+        try {
+          std::rethrow_exception(failure_);
+        } catch (std::exception const& error) {
+          board.fail(origin, error.what());
+        } catch (...) {
+          board.fail(origin, "an exception without text");
+        }
+      }
+    }
+    board.release();
   }
 
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -256,6 +284,8 @@ class nccl_handle {
   bool stopped_ = false;  // the watchdog's
   mutable std::mutex failure_mutex_;
   std::exception_ptr failure_;
+  int origin_ = -1;
+  std::string why_;
   std::atomic<bool> failed_{false};
 };
 

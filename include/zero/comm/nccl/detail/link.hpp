@@ -3,6 +3,7 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/nccl/detail/peers.hpp>
 #include <zero/comm/nccl/detail/registry.hpp>
 #include <zero/comm/nccl/detail/watchdog.hpp>
 #include <zero/comm/nccl_error.hpp>
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +32,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace zero::detail {
 
@@ -49,8 +52,12 @@ class nccl_link {
         watchdog(std::make_unique<nccl_watchdog>(handle, settings)) {
     try {
       warm_up();
-    } catch (...) {
-      abort("its first collectives failed");
+      if (options.registration == nccl_registration::peers && handle.size() > 1) {
+        join_peers();
+      }
+    } catch (std::exception const& error) {
+      abort(error.what());
+      let_go();
       throw;
     }
   }
@@ -71,6 +78,7 @@ class nccl_link {
     handle.inside([&](ncclComm_t comm) {
       expects(!left, "zero::Nccl: this communicator has left; it takes no more calls");
       counters.add(what.kind, what.bytes, handle.size(), what.is_root);
+      step_.store(tag.step, std::memory_order_relaxed);
       if (what.bytes == 0) {
         return;
       }
@@ -81,9 +89,45 @@ class nccl_link {
       }
       handle.settle(f(comm), name);
       if (!grouped) {
+        close_copies();
         watchdog->end(stream);
       }
     });
+  }
+
+  /// Moves bytes by copies among the ranks of the host, if all of `receive` is memory that they
+  /// know; otherwise as `f(comm)` says. All ranks decide alike, since they know the same ranges.
+  template <class Copies, class F>
+  ncclResult_t move(
+      ncclComm_t comm, void const* receive, std::int64_t bytes, Copies&& by_copies, F&& f) {
+    auto const* const range =
+        peers_ != nullptr ? peers_->copies().range_of(receive, bytes) : nullptr;
+    if (range == nullptr) {
+      return f(comm);
+    }
+    by_copies(peers_->copies(), *range);
+    return ncclSuccess;
+  }
+
+  /// Throws the failure of this rank, or of another one that has said so.
+  void check() {
+    watchdog->listen(step_.load(std::memory_order_relaxed), "", "check");
+    handle.check();
+  }
+
+  void leave() noexcept {
+    left = true;
+    if (peers_ != nullptr) {
+      peers_->board().leave();
+    }
+  }
+
+  /// See `nccl_communicator::end_watch`.
+  void end_watch(cudaStream_t stream) {
+    if (peers_ != nullptr) {
+      peers_->copies().mark(stream);
+    }
+    watchdog->end(stream);
   }
 
   void begin_group() { handle.begin_group(); }
@@ -91,6 +135,7 @@ class nccl_link {
   void end_group() {
     gpu::device_guard const guard(handle.device());
     if (handle.end_group() && std::exchange(group_marked_, false)) {
+      close_copies();
       watchdog->end(group_stream_);
     }
   }
@@ -152,13 +197,17 @@ class nccl_link {
                        "",
                        "abort");
     } catch (...) {
-      handle.fail(std::current_exception());
+      handle.fail(std::current_exception(), handle.rank(), std::move(why));
     }
     watchdog->wake();
   }
 
   void remember(void* address, std::int64_t bytes) {
-    if (registry_.kind() != nccl_registration::none && bytes > 0) {
+    if (peers_ != nullptr && bytes > 0) {
+      gpu::device_guard const guard(handle.device());
+      peers_->add(
+          address, bytes, handle.device(), [this](auto const& mine) { return gather(mine); });
+    } else if (registry_.kind() != nccl_registration::none && bytes > 0) {
       gpu::device_guard const guard(handle.device());
       handle.inside([&](ncclComm_t comm) {
         registry_.add(comm, address, bytes);
@@ -171,7 +220,9 @@ class nccl_link {
   }
 
   void forget(void* address) noexcept {
-    if (!handle.failed()) {
+    if (peers_ != nullptr) {
+      peers_->copies().remove(address);
+    } else if (!handle.failed()) {
       registry_.remove(handle.get(), address);
     }
   }
@@ -182,8 +233,12 @@ class nccl_link {
     while (!watchdog->idle() && !handle.failed()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    if (!handle.failed()) {
+      leave();
+    }
     watchdog.reset();
     if (handle.failed()) {
+      let_go();
       handle.stop();
     } else {
       registry_.clear(handle.get());
@@ -196,6 +251,68 @@ class nccl_link {
     double prescale = 1;
     bool made = false;
   };
+
+  /// After a failure: nothing on this rank's device waits for other ranks of the host. Waits until
+  /// what was enqueued has ended; should that take long, e.g. behind kernels of the user's, the
+  /// mappings of the others' memory and of the board stay for as long as the process lives.
+  void let_go() noexcept {
+    if (peers_ != nullptr) {
+      handle.give_up(peers_->board());
+      if (!peers_->copies().ended_within(std::chrono::seconds(10))) {
+        static_cast<void>(peers_.release());
+      }
+    }
+  }
+
+  /// Ends the copies of a collective, or of a group.
+  void close_copies() {
+    if (peers_ != nullptr) {
+      peers_->copies().close();
+    }
+  }
+
+  /// All ranks' values, in rank order. Collective; allocates; waits.
+  template <class T>
+  [[nodiscard]] std::vector<T> gather(T const& mine) {
+    gpu::stream const own(gpu::stream_priority::normal);
+    auto const bytes = static_cast<std::int64_t>(sizeof(T));
+    gpu::memory const buffer(handle.size() * bytes + 16, "values of the ranks");
+    auto* const all = static_cast<std::byte*>(buffer.get());
+    check_cuda(
+        cudaMemcpyAsync(
+            all + handle.rank() * bytes, &mine, sizeof(T), cudaMemcpyHostToDevice, own.get()),
+        "cudaMemcpyAsync");
+    try_one(own.get(), collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
+      return ncclAllGather(all + handle.rank() * bytes, all, sizeof(T), ncclUint8, comm, own.get());
+    });
+    std::vector<T> values(static_cast<std::size_t>(handle.size()));
+    check_cuda(
+        cudaMemcpyAsync(
+            values.data(), all, values.size() * sizeof(T), cudaMemcpyDeviceToHost, own.get()),
+        "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(own.get()), "cudaStreamSynchronize");
+    handle.check();
+    return values;
+  }
+
+  /// Finds the ranks of the host, and meets them once, so that what the driver does not have is
+  /// found now.
+  void join_peers() {
+    gpu::device_guard const guard(handle.device());
+    peers_ = std::make_unique<nccl_peers>(
+        handle.rank(), handle.size(), [this](auto const& mine) { return gather(mine); });
+    watchdog->tell_on(peers_->board());
+    gpu::stream const own(gpu::stream_priority::normal);
+    watchdog->begin(own.get(), {.operation_name = "first meeting"}, collective::all_gather);
+    peers_->copies().open(own.get());
+    peers_->copies().close();
+    watchdog->end(own.get());
+    while (!watchdog->idle()) {
+      handle.check();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    handle.check();
+  }
 
   /// Runs every collective once, small in every type and once large, since NCCL connects by
   /// algorithm and chooses the algorithm by size. An all-reduce comes last: all ranks meet in it.
@@ -272,6 +389,8 @@ class nccl_link {
   std::array<scaled_sum, 3> scaled_sums_{};
   cudaStream_t group_stream_ = nullptr;
   bool group_marked_ = false;
+  std::atomic<std::int64_t> step_{0};  // of the last call
+  std::unique_ptr<nccl_peers> peers_;
 
  public:
   std::unique_ptr<nccl_watchdog> watchdog;

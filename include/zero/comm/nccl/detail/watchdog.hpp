@@ -5,6 +5,7 @@
 #include <zero/comm/detail/deadline.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/comm/detail/operation_ring.hpp>
+#include <zero/comm/detail/peer_board.hpp>
 #include <zero/comm/nccl/detail/handle.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
@@ -16,9 +17,12 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -88,11 +92,35 @@ class nccl_watchdog {
     wake_.notify_one();
   }
 
+  /// From now on the ranks of the host tell each other of failures on a board, which lives until
+  /// this object is gone.
+  void tell_on(peer_board& board) noexcept { board_.store(&board, std::memory_order_release); }
+
+  /// Makes this rank fail when another one has said on the board that it has. One atomic read
+  /// otherwise.
+  /// @param step,unit,operation where this rank is
+  void listen(std::int64_t step, char const* unit, char const* operation) {
+    auto* const board = board_.load(std::memory_order_acquire);
+    if (board == nullptr || !board->any_failed() || handle_.failed()) {
+      return;
+    }
+    if (auto const failure = board->failure_of_another()) {
+      peer_error const error(
+          "rank " + std::to_string(failure->origin) + " has failed: " + failure->why,
+          failure->origin,
+          step,
+          unit,
+          operation);
+      handle_.fail(std::make_exception_ptr(error), failure->origin, failure->why);
+    }
+  }
+
   /// Whether every watched operation has ended.
   [[nodiscard]] bool idle() const noexcept { return !ring_.oldest().has_value(); }
 
  private:
   static constexpr std::size_t slots = 256;
+  static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(1);
 
   [[nodiscard]] static bool captured(cudaStream_t stream) noexcept {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -116,6 +144,9 @@ class nccl_watchdog {
         handle_.fail(std::current_exception());
       }
       if (handle_.failed()) {
+        if (auto* const board = board_.load(std::memory_order_acquire)) {
+          handle_.give_up(*board);
+        }
         handle_.stop();
       }
       lock.lock();
@@ -126,14 +157,21 @@ class nccl_watchdog {
     if (handle_.failed()) {
       return;
     }
+    auto const oldest = ring_.oldest();
+    local_place const& here = oldest.has_value() ? ring_.place(*oldest) : last_;
+    listen(here.tag.step, here.unit.data(), here.operation.data());
+    if (handle_.failed()) {
+      return;
+    }
     ncclResult_t const error = handle_.asynchronous_error();
     if (error != ncclSuccess && error != ncclInProgress) {
       throw_asynchronous(error);
     }
     auto const now = operation_ring::clock::now();
+    int const absent = absent_for_long(now);
     auto const slot = ring_.overdue(
         now,
-        limit_,
+        absent < 0 ? limit_ : std::min(limit_, grace),
         [this](std::size_t i) { return before_[i].ready(); },
         [this](std::size_t i) {
           bool const ended = after_[i].ready();
@@ -142,6 +180,13 @@ class nccl_watchdog {
           }
           return ended;
         });
+    if (slot.has_value() && absent >= 0) {
+      throw_peer(ring_.place(*slot),
+                 "rank " + std::to_string(absent) +
+                     " has left, or its process has ended, but rank " +
+                     std::to_string(handle_.rank()) + " is at " + at(ring_.place(*slot)),
+                 absent);
+    }
     if (slot.has_value()) {
       throw_peer(ring_.place(*slot),
                  "rank " + std::to_string(handle_.rank()) + "'s " + at(ring_.place(*slot)) +
@@ -170,8 +215,23 @@ class nccl_watchdog {
                      text + ", at " + at(place) + " of rank " + std::to_string(handle_.rank()));
   }
 
-  [[noreturn]] static void throw_peer(local_place const& place, std::string const& reason) {
-    throw peer_error(reason, -1, place.tag.step, place.unit.data(), place.operation.data());
+  [[noreturn]] static void throw_peer(local_place const& place,
+                                      std::string const& reason,
+                                      int rank = -1) {
+    throw peer_error(reason, rank, place.tag.step, place.unit.data(), place.operation.data());
+  }
+
+  /// A rank that makes no more calls, once that has been known for a while: what it has called
+  /// before has ended here too by then. -1: there is none, or nobody waits.
+  [[nodiscard]] int absent_for_long(operation_ring::clock::time_point now) noexcept {
+    auto const* const board = board_.load(std::memory_order_acquire);
+    int const absent = board != nullptr && ring_.oldest().has_value() ? board->absent_other() : -1;
+    if (absent < 0) {
+      absent_since_.reset();
+      return -1;
+    }
+    absent_since_ = absent_since_.value_or(now);
+    return now - *absent_since_ >= grace ? absent : -1;
   }
 
   nccl_handle& handle_;
@@ -182,6 +242,8 @@ class nccl_watchdog {
   std::vector<gpu::event> after_;
   std::optional<std::size_t> slot_;  // the rank's thread's
   local_place last_;                 // the watchdog's: the last operation that was seen to end
+  std::optional<operation_ring::clock::time_point> absent_since_;  // the watchdog's
+  std::atomic<peer_board*> board_{nullptr};
   std::mutex mutex_;
   std::condition_variable wake_;
   bool quit_ = false;

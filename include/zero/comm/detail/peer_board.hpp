@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/comm/detail/rendezvous_message.hpp>
+#include <zero/comm/detail/rendezvous_record.hpp>
+#include <zero/core/error.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace zero::detail {
+
+/// One rank's sign to another one that it has come to a place in its stream.
+///
+/// Both words are read as one of 64 bits: whoever waits is let go by either of them. The sender's
+/// device sets `raised`, the waiting one clears it; the waiting rank's host sets `released`, for
+/// good, after a failure.
+struct alignas(64) peer_flag {
+  std::atomic<std::uint32_t> raised{0};
+  std::atomic<std::uint32_t> released{0};
+};
+
+/// Memory that the processes of one host share: a flag for each pair of ranks and place, which
+/// their devices raise and await (`peer_meeting`), and who has failed or left, and why.
+///
+/// Every rank holds a lock on a byte of the segment, which the system lets go with the process,
+/// however it ends; so the others learn of a death. The segment has no name once all have opened
+/// it, and is gone with the last of them.
+class peer_board {
+ public:
+  /// Most ranks of a board; the operations of a meeting of more would not fit into one call of the
+  /// driver.
+  static constexpr int max_ranks = 64;
+
+  /// Bytes of a name, its end included.
+  static constexpr std::size_t name_bytes = 48;
+
+  /// Where in a collective a flag belongs.
+  enum class place : std::uint8_t {
+    begin,  ///< the receiver's memory may be written
+    end     ///< the sender's bytes are there
+  };
+
+  /// A name that no other board has.
+  [[nodiscard]] static std::string new_name() {
+    nonce drawn = make_nonce();
+    std::string name = "/zero-";
+    for (std::byte const b : bytes_of(drawn)) {
+      constexpr char digits[] = "0123456789abcdef";
+      name += digits[std::to_integer<unsigned>(b) >> 4U];
+      name += digits[std::to_integer<unsigned>(b) & 15U];
+    }
+    return name;
+  }
+
+  /// Makes the segment.
+  /// @throws io_error
+  [[nodiscard]] static peer_board make(std::string const& name, int rank, int ranks) {
+    return peer_board(name, O_CREAT | O_EXCL, rank, ranks);
+  }
+
+  /// Opens the segment that another rank has made.
+  /// @throws io_error, e.g. on another host
+  [[nodiscard]] static peer_board open(std::string const& name, int rank, int ranks) {
+    return peer_board(name, 0, rank, ranks);
+  }
+
+  peer_board(peer_board&& other) noexcept
+      : file_(std::exchange(other.file_, -1)),
+        memory_(std::exchange(other.memory_, nullptr)),
+        rank_(other.rank_),
+        ranks_(other.ranks_) {}
+
+  peer_board& operator=(peer_board&&) = delete;
+
+  ~peer_board() {
+    if (memory_ != nullptr) {
+      ::munmap(memory_, static_cast<std::size_t>(bytes()));
+    }
+    if (file_ >= 0) {
+      ::close(file_);
+    }
+  }
+
+  /// Takes the name away, when every rank has opened it.
+  static void remove(std::string const& name) noexcept { ::shm_unlink(name.c_str()); }
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+
+  /// The segment in this process.
+  [[nodiscard]] std::byte* address() const noexcept { return memory_; }
+
+  /// Bytes of the segment, a multiple of the page size.
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_for(ranks_); }
+
+  /// The byte at which the flag lies that rank `from` raises for rank `owner`.
+  [[nodiscard]] std::int64_t offset_of(int owner, place where, int from) const noexcept {
+    return flags_begin(ranks_) + ((owner * 2 + static_cast<int>(where)) * ranks_ + from) *
+                                     static_cast<std::int64_t>(sizeof(peer_flag));
+  }
+
+  [[nodiscard]] peer_flag& flag(int owner, place where, int from) const noexcept {
+    return *std::launder(reinterpret_cast<peer_flag*>(memory_ + offset_of(owner, where, from)));
+  }
+
+  /// Lets go whatever on this rank's device waits for others, now and from now on. What it does
+  /// afterwards is worth nothing: `fail` comes first, so that nobody believes it.
+  void release() noexcept {
+    for (int from = 0; from < ranks_; ++from) {
+      flag(rank_, place::begin, from).released.store(1, std::memory_order_seq_cst);
+      flag(rank_, place::end, from).released.store(1, std::memory_order_seq_cst);
+    }
+  }
+
+  /// This rank has failed, by itself or because rank `origin` has. The first reason stays; one that
+  /// is too long is cut. One thread a rank.
+  void fail(int origin, std::string_view why) noexcept {
+    seat& mine = seat_of(rank_);
+    if (mine.state.load(std::memory_order_relaxed) != state::failed) {
+      mine.why[why.copy(mine.why, sizeof mine.why - 1)] = '\0';
+      mine.origin = origin;
+      mine.state.store(state::failed, std::memory_order_seq_cst);
+      failures().fetch_add(1, std::memory_order_seq_cst);
+    }
+  }
+
+  /// This rank makes no more calls; those that it has made will end.
+  void leave() noexcept {
+    auto expected = state::here;
+    seat_of(rank_).state.compare_exchange_strong(expected, state::left);
+  }
+
+  /// Whether any rank has failed. One atomic read.
+  [[nodiscard]] bool any_failed() const noexcept {
+    return failures().load(std::memory_order_seq_cst) != 0;
+  }
+
+  /// What another rank has failed of.
+  struct failure {
+    int origin;       ///< the rank that failed by itself
+    std::string why;  ///< its reason
+  };
+
+  /// The failure of another rank, if there is one.
+  [[nodiscard]] std::optional<failure> failure_of_another() const {
+    int const r = find([this](int i) { return seat_of(i).state.load() == state::failed; });
+    return r < 0 ? std::nullopt : std::optional(failure{seat_of(r).origin, seat_of(r).why});
+  }
+
+  /// Another rank that has left, or whose process has ended, or -1.
+  [[nodiscard]] int absent_other() const noexcept {
+    return find([this](int r) { return has_left(r) || has_ended(r); });
+  }
+
+  /// Whether rank r has said that it makes no more calls.
+  [[nodiscard]] bool has_left(int r) const noexcept {
+    return seat_of(r).state.load(std::memory_order_acquire) == state::left;
+  }
+
+  /// Whether rank r's process is gone, or its board. A system call.
+  [[nodiscard]] bool has_ended(int r) const noexcept {
+    struct flock lock = lock_of(r);
+    return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  }
+
+ private:
+  enum class state : std::uint32_t { here, left, failed };
+
+  struct alignas(64) seat {
+    std::atomic<peer_board::state> state{};
+    std::int32_t origin = -1;
+    char why[952] = {};
+  };
+
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(peer_flag) == 64);
+
+  peer_board(std::string const& name, int mode, int rank, int ranks)
+      : rank_(rank),
+        ranks_(ranks) {
+    expects(ranks >= 1 && ranks <= max_ranks && rank >= 0 && rank < ranks,
+            "zero::detail::peer_board: 1 to 64 ranks, of which this is one");
+    file_ = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC | mode, 0600);
+    if (file_ < 0) {
+      fail_to("shm_open");
+    }
+    struct flock lock = lock_of(rank);
+    // What a new segment holds are zeros: no flag raised, nobody failed.
+    if ((mode != 0 && ::ftruncate(file_, bytes()) != 0) ||
+        ::fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+      fail_to("ftruncate, fcntl");
+    }
+    void* const mapped = ::mmap(
+        nullptr, static_cast<std::size_t>(bytes()), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (mapped == MAP_FAILED) {
+      fail_to("mmap");
+    }
+    memory_ = static_cast<std::byte*>(mapped);
+  }
+
+  [[noreturn]] void fail_to(char const* call) {
+    int const error = errno;
+    if (file_ >= 0) {
+      ::close(std::exchange(file_, -1));
+    }
+    throw io_error(error, call, std::strerror(error));
+  }
+
+  [[nodiscard]] static struct flock lock_of(int rank) noexcept {
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = rank;
+    lock.l_len = 1;
+    return lock;
+  }
+
+  [[nodiscard]] static constexpr std::int64_t flags_begin(int ranks) noexcept {
+    return 64 + ranks * static_cast<std::int64_t>(sizeof(seat));
+  }
+
+  [[nodiscard]] static constexpr std::int64_t bytes_for(int ranks) noexcept {
+    constexpr std::int64_t page = 65536;
+    std::int64_t const used = flags_begin(ranks) + std::int64_t{2} * ranks * ranks * 64;
+    return (used + page - 1) / page * page;
+  }
+
+  [[nodiscard]] std::atomic<std::uint32_t>& failures() const noexcept {
+    return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(memory_));
+  }
+
+  [[nodiscard]] seat& seat_of(int rank) const noexcept {
+    return *std::launder(
+        reinterpret_cast<seat*>(memory_ + 64 + rank * static_cast<std::int64_t>(sizeof(seat))));
+  }
+
+  template <class Test>
+  [[nodiscard]] int find(Test&& test) const noexcept {
+    for (int r = 0; r < ranks_; ++r) {
+      if (r != rank_ && test(r)) {
+        return r;
+      }
+    }
+    return -1;
+  }
+
+  int file_ = -1;
+  std::byte* memory_ = nullptr;
+  int rank_;
+  int ranks_;
+};
+
+}  // namespace zero::detail

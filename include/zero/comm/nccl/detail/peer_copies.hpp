@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zero/comm/detail/peer_board.hpp>
+#include <zero/comm/detail/peer_meeting.hpp>
+#include <zero/comm/nccl/detail/peer_memory.hpp>
+#include <zero/core/error.hpp>
+#include <zero/core/rank_order.hpp>
+#include <zero/device/gpu/detail/driver.hpp>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/event.hpp>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zero::detail {
+
+/// Gathers and exchanges between the ranks of one host without a kernel: the copy engines write
+/// into the memory of the others, and the streams meet before and after by operations on flags
+/// (`cuStreamBatchMemOp`). No multiprocessor is taken from what runs beside it.
+///
+/// Collectives that stand between `begin_group` and `end_group` of the communicator, all on one
+/// stream, meet once: the first `open`s, `close` ends them all.
+///
+/// A failed rank's waits are let go by its host (`peer_board::release`), and what it has enqueued
+/// then runs on: it may write into the others' memory what it should not, at any time. It says on
+/// the board that it has failed before that, so whoever has seen no failure has seen no such byte.
+class peer_copies {
+ public:
+  /// Makes the board's flags known to this rank's device, the current one.
+  /// @throws cuda_error
+  explicit peer_copies(peer_board& board)
+      : board_(&board),
+        act_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
+        last_(gpu::event_timing::off) {
+    check_cuda(cudaHostRegister(board.address(),
+                                static_cast<std::size_t>(board.bytes()),
+                                cudaHostRegisterMapped | cudaHostRegisterPortable),
+               "cudaHostRegister");
+    void* on_device = nullptr;
+    auto const code = cudaHostGetDevicePointer(&on_device, board.address(), 0);
+    flags_ = reinterpret_cast<CUdeviceptr>(on_device);
+    if (code != cudaSuccess) {
+      gpu::ignore_at_exit(cudaHostUnregister(board.address()));
+      check_cuda(code, "cudaHostGetDevicePointer");
+    }
+  }
+
+  peer_copies(peer_copies const&) = delete;
+  peer_copies& operator=(peer_copies const&) = delete;
+
+  /// @pre nothing that was enqueued is running; see `ended_within`
+  ~peer_copies() {
+    ranges_.clear();
+    gpu::ignore_at_exit(cudaHostUnregister(board_->address()));
+  }
+
+  // --- the ranges --------------------------------------------------------------------------------
+
+  void add(peer_range range) { ranges_.push_back(std::move(range)); }
+
+  /// Forgets the range that begins at an address; nothing when it is unknown.
+  void remove(void* address) noexcept {
+    std::erase_if(ranges_, [&](peer_range const& r) { return r.address() == address; });
+  }
+
+  /// The range in which bytes of this rank lie, or null.
+  [[nodiscard]] peer_range const* range_of(void const* address, std::int64_t bytes) const noexcept {
+    auto const found =
+        std::ranges::find_if(ranges_, [&](peer_range const& r) { return r.holds(address, bytes); });
+    return found == ranges_.end() ? nullptr : &*found;
+  }
+
+  // --- collectives -------------------------------------------------------------------------------
+
+  /// `communicator::all_gather` into memory of `range`.
+  void all_gather(cudaStream_t stream,
+                  peer_range const& range,
+                  void const* send,
+                  void* receive,
+                  std::int64_t bytes) {
+    open(stream);
+    auto* const own = static_cast<std::byte*>(receive) + board_->rank() * bytes;
+    for_each_other([&](int to) { copy(stream, range.at(to, own), send, bytes); });
+    if (own != send) {
+      copy(stream, own, send, bytes);
+    }
+  }
+
+  /// `communicator::all_to_others` into memory of `range`.
+  void all_to_others(cudaStream_t stream,
+                     peer_range const& range,
+                     void const* send,
+                     std::int64_t send_stride_bytes,
+                     void* receive,
+                     std::int64_t bytes) {
+    open(stream);
+    for_each_other([&](int to) {
+      auto* const place =
+          static_cast<std::byte*>(receive) + place_among_others(board_->rank(), to) * bytes;
+      copy(stream,
+           range.at(to, place),
+           static_cast<std::byte const*>(send) + to * send_stride_bytes,
+           bytes);
+    });
+  }
+
+  /// Meets the others: their memory may be written from here on. Does nothing when it has been
+  /// called since the last `close`.
+  void open(cudaStream_t stream) {
+    if (!std::exchange(open_, true)) {
+      stream_ = stream;
+      meet(peer_board::place::begin);
+    }
+  }
+
+  /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
+  void close() {
+    if (std::exchange(open_, false)) {
+      meet(peer_board::place::end);
+      mark(stream_);
+    }
+  }
+
+  // --- the end -----------------------------------------------------------------------------------
+
+  /// Notes that meetings may be under way in a stream up to here, e.g. in a graph.
+  void mark(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+    if (status == cudaStreamCaptureStatusNone) {
+      last_.record(stream);
+    }
+  }
+
+  /// Waits for what was enqueued; whether it has ended in time.
+  [[nodiscard]] bool ended_within(std::chrono::nanoseconds limit) const noexcept {
+    auto const end = std::chrono::steady_clock::now() + limit;
+    try {
+      while (!last_.ready()) {
+        if (std::chrono::steady_clock::now() >= end) {
+          return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } catch (cuda_error const&) {
+      return false;  // the context is lost, and all in it with it
+    }
+    return true;
+  }
+
+ private:
+  /// Others in an order that begins with the next one, so that not all turn to the same at once.
+  template <class F>
+  void for_each_other(F&& f) const {
+    for (int i = 1; i < board_->ranks(); ++i) {
+      f((board_->rank() + i) % board_->ranks());
+    }
+  }
+
+  static void copy(cudaStream_t stream, void* to, void const* from, std::int64_t bytes) {
+    check_cuda(cudaMemcpyAsync(
+                   to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+               "cudaMemcpyAsync");
+  }
+
+  void meet(peer_board::place where) {
+    std::array<CUstreamBatchMemOpParams, std::size_t{3} * peer_board::max_ranks> acts;
+    unsigned count = 0;
+    for_each_act(board_->rank(), board_->ranks(), [&](meeting_act act, int owner, int from) {
+      CUstreamBatchMemOpParams& next = acts[count++];
+      next = {};
+      CUdeviceptr const flag =
+          flags_ + static_cast<CUdeviceptr>(board_->offset_of(owner, where, from));
+      if (act == meeting_act::await) {  // either word of the flag
+        next.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
+        next.waitValue.address = flag;
+        next.waitValue.value64 = (cuuint64_t{1} << 32U) | 1U;
+        next.waitValue.flags = CU_STREAM_WAIT_VALUE_AND;
+      } else {
+        next.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        next.writeValue.address = flag;
+        next.writeValue.value = act == meeting_act::raise ? 1 : 0;
+        next.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+      }
+    });
+    check_driver(act_(stream_, count, acts.data(), 0), "cuStreamBatchMemOp");
+  }
+
+  peer_board* board_;
+  decltype(&cuStreamBatchMemOp) act_;
+  CUdeviceptr flags_ = 0;
+  std::vector<peer_range> ranges_;
+  gpu::event last_;
+  cudaStream_t stream_ = nullptr;
+  bool open_ = false;
+};
+
+}  // namespace zero::detail

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl/detail/peers.hpp>
+
+#include "tests/gpu/device/gpu/spin.cuh"
+#include "tests/laws/communicator.hpp"
+#include "tests/support/gpu_rank.hpp"
+#include "tests/support/processes.hpp"
+#include "tests/support/text.hpp"
+
+#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl_memory.hpp>
+#include <zero/core/rank_order.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using zero::collective_tag;
+using zero::Nccl;
+using zero::nccl_communicator;
+using zero::test::contains;
+using zero::test::is_worker;
+using zero::test::run_workers;
+using zero::test::worker_passed;
+
+using rank_on_gpu = zero::test::gpu_rank<nccl_communicator>;
+
+namespace {
+
+collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
+  return {.sequence = sequence,
+          .step = step,
+          .unit = 3,
+          .operation_name = "gather",
+          .unit_name = "blocks.3"};
+}
+
+rank_on_gpu make_rank(std::chrono::milliseconds limit = 60s) {
+  zero::nccl_options options;
+  options.limit = limit;
+  options.registration = zero::nccl_registration::peers;
+  options.warm_up_bytes = 1 << 20;
+  return rank_on_gpu(Nccl::from_environment(options), true);
+}
+
+/// Gathers in known memory, waits for the device, and returns what the communicator then says.
+std::string error_of_gather(rank_on_gpu& rank, int* buffer, std::int64_t step = 4) {
+  try {
+    rank.comm().all_gather(
+        rank.stream(), tag(1, step), buffer + rank.comm().rank(), buffer, sizeof(int));
+    zero::check_cuda(cudaStreamSynchronize(rank.stream()), "cudaStreamSynchronize");
+    rank.comm().check();
+  } catch (std::exception const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+TEST_CASE("worker: laws with peers" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  zero::laws::communicator_laws(rank);
+  worker_passed();
+}
+
+TEST_CASE("worker: late ranks" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  int const ranks = comm.size();
+  std::int64_t const n = 1 << 20;
+  auto* const send = rank.upload(std::vector<unsigned char>(ranks * n, 0xEE));
+  auto* const receive = rank.upload(std::vector<unsigned char>(ranks * n, 0xEE));
+  auto* const seen = rank.upload(std::vector<unsigned char>(ranks * n));
+  std::size_t wrong = 0;
+  for (int round = 0; round < 24; ++round) {
+    auto const value = [&](int r) { return static_cast<unsigned char>(r * 24 + round); };
+    auto const late = [&](int turn) {
+      if (turn % ranks == comm.rank()) {
+        zero::test::spin(rank.stream(), 3);
+      }
+    };
+    late(round);  // whoever is late has not written yet what the others want
+    zero::check_cuda(
+        cudaMemsetAsync(
+            send, value(comm.rank()), static_cast<std::size_t>(ranks * n), rank.stream()),
+        "cudaMemsetAsync");
+    auto const sequence = static_cast<std::uint64_t>(round) + 1;
+    bool const gather = round % 2 == 0;
+    if (gather) {
+      comm.all_gather(rank.stream(), tag(sequence), send, receive, n);
+    } else {
+      comm.all_to_others(rank.stream(), tag(sequence), send, n, receive, n);
+    }
+    zero::check_cuda(
+        cudaMemsetAsync(send, 0xEE, static_cast<std::size_t>(ranks * n), rank.stream()),
+        "cudaMemsetAsync");
+    late(round + 1);  // whoever is late has not read yet what came
+    auto const parts = gather ? ranks : ranks - 1;
+    zero::check_cuda(cudaMemcpyAsync(seen,
+                                     receive,
+                                     static_cast<std::size_t>(parts * n),
+                                     cudaMemcpyDeviceToDevice,
+                                     rank.stream()),
+                     "cudaMemcpyAsync");
+    if (round % 4 >= 2) {
+      auto const got = rank.download(seen, parts * n);
+      for (int r = 0; r < ranks; ++r) {
+        if (gather || r != comm.rank()) {
+          auto const at = n * (gather ? r : zero::place_among_others(r, comm.rank()));
+          for (std::int64_t i = 0; i < n; i += 4097) {
+            wrong += got[static_cast<std::size_t>(at + i)] == value(r) ? 0 : 1;
+          }
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  worker_passed();
+}
+
+TEST_CASE("worker: groups with peers" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  int const ranks = comm.size();
+  auto const blank = std::vector<int>(static_cast<std::size_t>(ranks), -1);
+  auto* const send = rank.upload(std::vector<int>(1, comm.rank()));
+  auto* const first = rank.upload(blank);
+  auto* const second = rank.upload(blank);
+  zero::gpu::memory const unknown(256, "unknown");
+  auto* const third = static_cast<int*>(unknown.get());
+  comm.begin_group();
+  comm.all_gather(rank.stream(), tag(1), send, first, sizeof(int));
+  comm.begin_group();
+  comm.all_gather(rank.stream(), tag(2), send, third, sizeof(int));  // NCCL's
+  comm.end_group();
+  comm.all_gather(rank.stream(), tag(3), send, second, sizeof(int));
+  comm.end_group();
+  for (int* const buffer : {first, second, third}) {
+    auto const got = rank.download(buffer, ranks);
+    for (int r = 0; r < ranks; ++r) {
+      CHECK(got[static_cast<std::size_t>(r)] == r);
+    }
+  }
+  worker_passed();
+}
+
+TEST_CASE("worker: what cannot be shared" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  auto const refusal = [&](void* address, std::int64_t bytes) -> std::string {
+    try {
+      comm.register_memory(address, bytes);
+    } catch (zero::logic_error const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  zero::gpu::memory const sizes(4096, "sizes");
+  CHECK(contains(refusal(sizes.get(), 2048 + 256 * comm.rank()), "the same size on all ranks"));
+  if (zero::detail::nccl_features::of_library().memory) {
+    zero::gpu::memory const mapped(4096, "mapped", zero::nccl_allocator());
+    bool const last = comm.rank() == comm.size() - 1;  // one rank's is enough
+    CHECK(contains(refusal(last ? mapped.get() : sizes.get(), 4096), "memory of cudaMalloc"));
+  }
+  // Neither was a failure: the ranks agree.
+  auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(comm.size())));
+  CHECK(error_of_gather(rank, buffer) == "");
+  worker_passed();
+}
+
+TEST_CASE("worker: a peer that aborts" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
+  if (rank.comm().rank() == 0) {
+    std::this_thread::sleep_for(500ms);
+    rank.comm().abort("the user's reason");
+    CHECK(contains(error_of_gather(rank, buffer), "the user's reason"));
+  } else {
+    auto const start = std::chrono::steady_clock::now();
+    std::string const told = error_of_gather(rank, buffer);
+    CHECK(contains(told, "rank 0 has failed: the user's reason"));
+    CHECK(contains(told, "gather"));
+    CHECK(seconds_since(start) < 5);
+    CHECK_THROWS_AS(rank.comm().check(), zero::peer_error);
+  }
+  worker_passed();
+}
+
+TEST_CASE("worker: a peer that leaves" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
+  CHECK(error_of_gather(rank, buffer) == "");
+  auto const start = std::chrono::steady_clock::now();
+  if (rank.comm().rank() == 1) {
+    rank.comm().leave();
+    std::this_thread::sleep_for(3s);
+  } else {
+    CHECK(contains(error_of_gather(rank, buffer, 5), "has left"));  // rank 1, or who heard of it
+    CHECK(seconds_since(start) < 10);
+  }
+  worker_passed();
+}
+
+TEST_CASE("worker: a peer that dies" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
+  if (rank.comm().rank() == 1) {
+    worker_passed();
+    std::_Exit(0);  // no destructor says anything
+  }
+  auto const start = std::chrono::steady_clock::now();
+  CHECK(error_of_gather(rank, buffer) != "");  // by the board, or by a connection of NCCL's
+  CHECK(seconds_since(start) < 15);
+  worker_passed();
+}
+
+TEST_CASE("worker: a peer that stalls" * doctest::skip(!is_worker())) {
+  auto rank = make_rank(5s);
+  auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
+  if (rank.comm().rank() == 1) {
+    std::this_thread::sleep_for(9s);
+    CHECK(contains(error_of_gather(rank, buffer), "has failed"));  // it hears why
+  } else {
+    auto const start = std::chrono::steady_clock::now();
+    CHECK(contains(error_of_gather(rank, buffer), "within 5 s"));
+    CHECK(seconds_since(start) < 12);
+  }
+  worker_passed();
+}
+
+TEST_CASE("worker: the owner frees first" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  auto* const meeting = rank.upload(std::vector<int>(static_cast<std::size_t>(comm.size())));
+  std::int64_t const bytes = std::int64_t{64} << 20;
+  auto const free_bytes = [] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    zero::check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return static_cast<std::int64_t>(free);
+  };
+  auto const meet = [&] { CHECK(error_of_gather(rank, meeting) == ""); };
+  meet();
+  std::int64_t const before = free_bytes();
+  meet();
+  {
+    zero::gpu::memory first(bytes, "first");
+    comm.register_memory(first.get(), bytes);
+    meet();
+    auto* const address = first.get();
+    if (comm.rank() == 0) {
+      comm.deregister_memory(address);
+      first = zero::gpu::memory();
+    }
+    meet();
+    if (comm.rank() != 0) {
+      comm.deregister_memory(address);
+    }
+  }
+  meet();
+  CHECK(before - free_bytes() < bytes);  // nothing stays behind
+  meet();
+  worker_passed();
+}
+
+TEST_CASE("the laws of communicators hold for copies between the ranks of a host") {
+  for (int const n : {1, 2, 3, 4}) {
+    CAPTURE(n);
+    CHECK(run_workers("worker: laws with peers", n));
+  }
+  CHECK(run_workers("worker: late ranks", 3));
+  CHECK(run_workers("worker: groups with peers", 2));
+}
+
+TEST_CASE("the laws of communicators hold for copies between GPUs") {
+  int count = 0;
+  zero::check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (count >= 2) {
+    CHECK(run_workers("worker: laws with peers", count, true));
+    CHECK(run_workers("worker: late ranks", count, true));
+    CHECK(run_workers("worker: a peer that aborts", count, true));
+    CHECK(run_workers("worker: a peer that stalls", count, true));
+    CHECK(run_workers("worker: the owner frees first", count, true));
+  }
+}
+
+TEST_CASE("memory that cannot be shared is refused by all ranks alike") {
+  CHECK(run_workers("worker: what cannot be shared", 2));
+}
+
+TEST_CASE("a rank of the host that fails, leaves, dies or stalls is noticed by the others") {
+  CHECK(run_workers("worker: a peer that aborts", 3));
+  CHECK(run_workers("worker: a peer that leaves", 3));
+  CHECK(run_workers("worker: a peer that dies", 3));
+  CHECK(run_workers("worker: a peer that stalls", 3));
+}
+
+TEST_CASE("memory may be freed by its owner before the others have let go of it") {
+  CHECK(run_workers("worker: the owner frees first", 2));
+}
