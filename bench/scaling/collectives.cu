@@ -7,6 +7,7 @@
 // Options: --from MiB (2), --to MiB (256): bytes of the whole buffer, doubled each time
 //          --rounds N (9): ours and NCCL's alternate; the median of each is taken
 //          --registration none|buffer|symmetric|peers (none: the plain path)
+//          --peer-reading MiB (as the library has it): nccl_options::peer_reading_bytes
 //          --json FILE: the table once more
 // Formulas of nccl-tests: bus bandwidth = bytes of the whole buffer / seconds * (n - 1) / n, for
 // all-gather, reduce-scatter and all-to-all alike. The time is that of the slowest rank. Ours, in
@@ -41,6 +42,7 @@ struct settings {
   std::int64_t to = std::int64_t{256} << 20;
   int rounds = 9;
   zero::nccl_registration registration = zero::nccl_registration::none;
+  std::int64_t peer_reading = zero::nccl_options{}.peer_reading_bytes;
   std::string registration_name = "none";
   std::string json;
 };
@@ -59,6 +61,8 @@ settings parse(int argc, char** argv) {
       result.to = std::stoll(value) << 20;
     } else if (name == "--rounds") {
       result.rounds = std::stoi(value);
+    } else if (name == "--peer-reading") {
+      result.peer_reading = std::stoll(value) << 20;
     } else if (name == "--json") {
       result.json = value;
     } else if (name == "--registration") {
@@ -83,8 +87,9 @@ class collectives_bench {
  public:
   explicit collectives_bench(settings const& options)
       : options_(options),
-        comm_(zero::Nccl::from_environment(
-            {.registration = options.registration, .warm_up_bytes = options.to})),
+        comm_(zero::Nccl::from_environment({.registration = options.registration,
+                                            .peer_reading_bytes = options.peer_reading,
+                                            .warm_up_bytes = options.to})),
         guard_(comm_.device()),
         stream_(zero::gpu::stream_priority::greatest),
         begin_(zero::gpu::event_timing::on),
@@ -180,12 +185,14 @@ class collectives_bench {
   }
 
   /// The ordered reduction as an engine makes it: pieces of 32 MiB, the others' parts, arrive in
-  /// two buffers in turn, and each is summed on another stream while the next one travels.
+  /// two buffers in turn, and each is summed on another stream while the next one travels; or the
+  /// sum reads them where they lie.
   void exchange_in_pieces(char const* first, char* second, std::int64_t elements) {
     int const n = comm_.size();
     std::int64_t const others = std::max(n - 1, 1);
     std::int64_t const most = (std::int64_t{32} << 20) / (2 * others) / 2048 * 2048;
     char const* const own = first + comm_.rank() * elements * 2;
+    bool const in_place = comm_.reads_others(own, elements * 2);
     cudaStream_t const s = stream_.get();
     arrived_[0].record(s);
     arrived_[0].make_wait(sum_stream_.get());  // what the call before has left
@@ -194,6 +201,20 @@ class collectives_bench {
       std::int64_t const count = std::min(most, elements - at);
       auto const half = static_cast<std::size_t>(turn % 2);
       char* const to = second + turn % 2 * most * 2 * others;
+      if (in_place) {
+        comm_.read_others(
+            sum_stream_.get(), next(), own + at * 2, count * 2, [&](auto const& reading) {
+              zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
+                  sum_stream_.get(),
+                  reading,
+                  static_cast<float*>(sums_.get()) + at,
+                  count,
+                  false,
+                  nullptr);
+            });
+        summed_[half].record(sum_stream_.get());
+        continue;
+      }
       if (turn > 1) {
         summed_[half].make_wait(s);
       }

@@ -7,6 +7,7 @@
 //   tests/gpu/run_processes --gpu-each 2 gpt [--stages 0123] [--turns 5] [--steps-per-turn 4]
 //                                            [--registration none|symmetric|peers] [--json FILE]
 //                                            [--cta-policy library|efficiency|zero]
+//                                            [--peer-reading MiB]
 //                                            [OPTION of train_gpt...]
 // The sizes are GPT-2's of 1.5e9 parameters and 8 windows of 1024 tokens a GPU, unless options of
 // the example say otherwise. A stage whose states do not fit the device is left out, and the table
@@ -87,6 +88,10 @@ class quietable_communicator : public zero::nccl_communicator {
     }
   }
 
+  [[nodiscard]] bool reads_others(void const* address, std::int64_t bytes) const noexcept {
+    return !*quiet_ && nccl_communicator::reads_others(address, bytes);
+  }
+
   void reduce_scatter(cudaStream_t stream,
                       zero::collective_tag const& tag,
                       void* buffer,
@@ -144,6 +149,8 @@ struct settings {
   result.steps = std::stoi(take("--steps-per-turn", "4"));
   result.json = take("--json", "");
   result.nccl.registration = bench::registration_named(take("--registration", "none"));
+  auto& reading = result.nccl.peer_reading_bytes;
+  reading = std::stoll(take("--peer-reading", std::to_string(reading >> 20))) << 20;
   result.nccl.cta_policy =
       bench::named<zero::nccl_cta_policy>("--cta-policy",
                                           take("--cta-policy", "library"),

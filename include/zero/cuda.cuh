@@ -18,6 +18,8 @@
 #include <zero/device/gpu/kernels.cuh>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/norm.cuh>
+#include <zero/device/gpu/peer_reading.hpp>
+#include <zero/device/gpu/peer_sum.cuh>
 #include <zero/device/gpu/stamps.hpp>
 #include <zero/device/gpu/stream.hpp>
 #include <zero/device/gpu/sum.cuh>

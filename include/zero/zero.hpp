@@ -64,6 +64,7 @@
 #include <zero/plan/race_checker.hpp>
 #include <zero/plan/schedule.hpp>
 #include <zero/plan/slots.hpp>
+#include <zero/plan/travel.hpp>
 #include <zero/plan/wait_tracker.hpp>
 #include <zero/plan/wire.hpp>
 #include <zero/policy/accumulate.hpp>

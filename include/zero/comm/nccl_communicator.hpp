@@ -148,6 +148,35 @@ class nccl_communicator {
         });
   }
 
+  /// Whether the sum of a shard may read the others' contributions where they lie, at the same
+  /// offset as the own one at `shard`, instead of an exchange: all ranks know that memory
+  /// (`nccl_registration::peers`) and it is no more than `nccl_options::peer_reading_bytes`. The
+  /// same on all ranks.
+  /// @param bytes of the whole shard, of which a sum may read a part at a time
+  [[nodiscard]] bool reads_others(void const* shard, std::int64_t bytes) const noexcept {
+    return bytes > 0 && bytes <= link_->options.peer_reading_bytes &&
+           link_->known(shard, bytes) != nullptr;
+  }
+
+  /// Calls `launch(peer_reading)`, which puts a kernel into `stream` that reads the others' `bytes`
+  /// (`gpu_kernels::sum_of_peers`). Counts as `all_to_others` of so many bytes. Collective; calls
+  /// that may overlap in time must be on one stream. Not inside a group.
+  /// @pre the bytes lie in a shard for which `reads_others`
+  /// @throws peer_error, nccl_error, cuda_error this rank has failed
+  template <class Launch>
+  void read_others(cudaStream_t stream,
+                   collective_tag const& tag,
+                   void const* address,
+                   std::int64_t bytes,
+                   Launch&& launch) {
+    link_->run(
+        stream, tag, {collective::all_to_others, bytes}, "sum of the ranks", [&](ncclComm_t) {
+          launch(link_->reading(*link_->known(address, bytes), address));
+          link_->mark(stream);
+          return ncclSuccess;
+        });
+  }
+
   /// The own shard of `buffer`, at element `rank() * elements`, becomes the sum over the ranks, in
   /// `type`; each contribution is multiplied by `prescale` first. Collective.
   /// @param elements elements of one shard; `buffer` holds `size() * elements`
@@ -213,8 +242,9 @@ class nccl_communicator {
         });
   }
 
-  /// Begins a group: its calls, all on one stream, are launched together by the outermost
-  /// `end_group`. Groups nest. A call in it that throws ends the group.
+  /// Begins a group: its calls, all on one stream and none needing what another one brings, are
+  /// launched together by the outermost `end_group`. Groups nest. A call in it that throws ends the
+  /// group.
   /// @throws peer_error, nccl_error, cuda_error this rank has failed
   void begin_group() { link_->begin_group(); }
 
@@ -229,10 +259,11 @@ class nccl_communicator {
 
   /// This rank makes no more calls: any later one throws here. Those it has made complete on the
   /// others undisturbed. NCCL has no way to tell the others; one that still wants this rank fails
-  /// after its limit.
+  /// after its limit; with `nccl_registration::peers` a second after this rank's calls have ended.
   void leave() noexcept { link_->leave(); }
 
-  /// Throws the failure of this rank, if there is one. Any thread; one atomic read otherwise.
+  /// Throws the failure of this rank, if there is one, and with `nccl_registration::peers` that of
+  /// another one. Any thread; a few atomic reads otherwise.
   void check() const { link_->check(); }
 
   /// What this rank has sent so far. Any thread.
@@ -242,7 +273,7 @@ class nccl_communicator {
   /// that holds collectives, as it watches an operation. Does nothing while the stream is captured.
   /// @throws cuda_error
   void begin_watch(cudaStream_t stream, collective_tag const& tag) {
-    link_->watchdog->begin(stream, tag, collective::all_gather);
+    link_->watchdog->begin(stream, tag, collective::all_gather, true);
   }
 
   /// Ends what `begin_watch` began. @throws cuda_error
@@ -250,13 +281,16 @@ class nccl_communicator {
 
   /// Makes device memory known, as `nccl_options::registration` says; does nothing where that is
   /// `none`. The memory must stay until it is deregistered or this object is gone. Allocates.
-  /// Collective when `symmetric` or `peers`, with the same bytes on each rank. With `peers`, calls
-  /// into known memory must have the same offset in the same range on each rank, and a rank
-  /// deregisters when its own calls have ended.
-  /// @throws nccl_error; logic_error the memory cannot be shared
+  /// Collective when `symmetric` or `peers`, with the same bytes on each rank. With `peers` it
+  /// waits for the other ranks, must not stand in a group or a capture, and calls into known memory
+  /// must have the same offset in the same range on each rank; a rank deregisters when its own
+  /// calls have ended.
+  /// @throws nccl_error; with `peers` also logic_error (the memory cannot be shared), cuda_error
+  /// and peer_error
   void register_memory(void* address, std::int64_t bytes) { link_->remember(address, bytes); }
 
-  /// Whether memory that is only sent from gains by being known.
+  /// Whether memory that is only sent from gains by being known; what sums may read
+  /// (`reads_others`) does in any case.
   [[nodiscard]] bool registers_sources() const noexcept {
     return link_->options.registration != nccl_registration::peers;
   }

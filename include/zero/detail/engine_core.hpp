@@ -340,7 +340,9 @@ class engine_core {
     device_.enqueue(queue::compute, [to = control_.control(), control](stream s) {
       kernels::set_control(s, to, control);
     });
+    watch_replay(true);
     device_.launch(graph);
+    watch_replay(false);
     executor_.replayed(++steps_);
     result_slot_ = slot;
   }
@@ -390,10 +392,14 @@ class engine_core {
 
   [[nodiscard]] rank_exchange<engine_core>& exchange() { return exchange_; }
 
-  /// Waits for all that was enqueued, and throws a failure of this rank's alone.
+  /// Waits for all that was enqueued, and throws a failure of this rank's alone; of any rank where
+  /// that may have left undefined bytes here.
   void settle() {
     device_.finish();
     device_.check();
+    if constexpr (cut_short_by_failure<communicator_type>) {
+      communicator_.check();
+    }
     executor_.joined();
   }
 
@@ -558,6 +564,20 @@ class engine_core {
     executor_.restarted();
   }
 
+  /// Has a communicator that watches its operations watch those of a graph.
+  void watch_replay(bool begins) {
+    if constexpr (cut_short_by_failure<communicator_type>) {
+      collective_tag const tag{.step = steps_ + 1, .operation_name = "replay"};
+      device_.enqueue(queue::compute, [this, begins, tag](stream s) {
+        if (begins) {
+          communicator_.begin_watch(s, tag);
+        } else {
+          communicator_.end_watch(s);
+        }
+      });
+    }
+  }
+
   /// Whether the communicator is told of a pool.
   [[nodiscard]] bool is_registered(pool p) const {
     auto const travel = travel_of(plan_)[static_cast<std::size_t>(p)];
@@ -565,7 +585,8 @@ class engine_core {
     if constexpr (requires { communicator_.registers_sources(); }) {
       sources = communicator_.registers_sources();
     }
-    return memory_.allocated_bytes(p) > 0 && (travel.received || (travel.sent && sources));
+    return memory_.allocated_bytes(p) > 0 &&
+           (travel.received || travel.summed || (travel.sent && sources));
   }
 
   /// Tells a communicator that can make use of it where the pools lie that collectives touch.

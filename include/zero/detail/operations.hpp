@@ -33,6 +33,10 @@ class operations {
   using stream = typename Device::stream_type;
   using kernels = typename Device::kernels;
 
+  /// Whether sums can do without an exchange.
+  static constexpr bool can_read_others =
+      requires(Communicator& c) { c.reads_others(nullptr, std::int64_t{}); };
+
   operations(execution_plan const& plan,
              pool_memory<Device> const& memory,
              control_block<Optimizer> const& control,
@@ -73,6 +77,10 @@ class operations {
       kernels::template preload<Optimizer, Parameter, accumulator>();
       kernels::template preload<Optimizer, float, float>();
     }
+    if constexpr (can_read_others) {
+      kernels::template preload_sums_of_peers<Parameter, accumulator>();
+      kernels::template preload_sums_of_peers<float, float>();
+    }
   }
 
   /// Runs one operation on `s`. `control` matters to `norm` only.
@@ -95,7 +103,7 @@ class operations {
       case operation_kind::reduce_scatter:
         return reduce_scatter(op, context, s);
       case operation_kind::sum:
-        return sum(op, s);
+        return sum(op, context, s);
       case operation_kind::gather_sums:
         return gather_sums(op, context, s);
       case operation_kind::norm:
@@ -215,6 +223,9 @@ class operations {
   void exchange(operation const& op, operation_context const& context, stream s) {
     auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
     auto const wire = wire_bytes(plan_->config, r.type, op.has(flag_wide));
+    if (reads_others(op, r)) {
+      return;  // the sum does it
+    }
     communicator_->all_to_others(s,
                                  tag_of(op, context),
                                  outgoing(op, r) + op.piece_begin * wire,
@@ -240,15 +251,31 @@ class operations {
     communicator_->end_group();
   }
 
-  void sum(operation const& op, stream s) {
+  /// This rank's part of what a piece's sum adds.
+  [[nodiscard]] std::byte* own_part(operation const& op, unit_range const& r) const {
+    return outgoing(op, r) + (memory_->shard_begin(r) + op.piece_begin) *
+                                 wire_bytes(plan_->config, r.type, op.has(flag_wide));
+  }
+
+  /// Whether the sum of a piece reads the other ranks' parts where they lie.
+  [[nodiscard]] bool reads_others(operation const& op, unit_range const& r) const {
+    if constexpr (can_read_others) {
+      auto const wire = wire_bytes(plan_->config, r.type, op.has(flag_wide));
+      return communicator_->reads_others(outgoing(op, r) + memory_->shard_begin(r) * wire,
+                                         r.shard * wire);
+    }
+    return false;
+  }
+
+  void sum(operation const& op, operation_context const& context, stream s) {
     if (op.receive >= 0) {
       with_types(
           plan_->layout.ranges[static_cast<std::size_t>(op.range)],
           [&]<class P, class A>(unit_range const& r, std::type_identity<P>, std::type_identity<A>) {
             if (op.has(flag_wide)) {
-              sum_received<A, A>(op, r, s);
+              sum_piece<A, A>(op, r, context, s);
             } else {
-              sum_received<P, A>(op, r, s);
+              sum_piece<P, A>(op, r, context, s);
             }
           });
       return;
@@ -274,20 +301,34 @@ class operations {
 
   /// The own part is read where it lies: in the gradient slot, or in the accumulators themselves.
   template <class W, class A>
-  void sum_received(operation const& op, unit_range const& r, stream s) {
+  void sum_piece(operation const& op,
+                 unit_range const& r,
+                 operation_context const& context,
+                 stream s) {
     auto const count = op.piece_end - op.piece_begin;
     auto const world = plan_->config.world;
-    kernels::template sum<W, A>(
-        s,
-        as<W const>(outgoing(op, r)) + memory_->shard_begin(r) + op.piece_begin,
-        as<W const>(memory_->receive(op.receive)),
-        count,
-        communicator_->rank(),
-        world,
-        as<A>(memory_->shard_accumulators(r)) + op.piece_begin,
-        count,
-        !op.has(flag_first),
-        partials_of(op, r));
+    auto* const own = own_part(op, r);
+    auto* const accumulator = as<A>(memory_->shard_accumulators(r)) + op.piece_begin;
+    if constexpr (can_read_others) {
+      if (reads_others(op, r)) {
+        auto const bytes = count * static_cast<std::int64_t>(sizeof(W));
+        communicator_->read_others(s, tag_of(op, context), own, bytes, [&](auto const& reading) {
+          kernels::template sum_of_peers<W, A>(
+              s, reading, accumulator, count, !op.has(flag_first), partials_of(op, r));
+        });
+        return;
+      }
+    }
+    kernels::template sum<W, A>(s,
+                                as<W const>(own),
+                                as<W const>(memory_->receive(op.receive)),
+                                count,
+                                communicator_->rank(),
+                                world,
+                                accumulator,
+                                count,
+                                !op.has(flag_first),
+                                partials_of(op, r));
     if (poison_) {
       kernels::fill(s,
                     memory_->receive(op.receive),

@@ -15,6 +15,7 @@ namespace zero {
 struct pool_travel {
   bool sent = false;      ///< a rank's bytes in it go to others
   bool received = false;  ///< others' bytes come into it
+  bool summed = false;    ///< it holds gradients of a micro-step, which are summed over the ranks
 };
 
 /// For each pool, what the operations of all passes and of the step do with it. One rank moves
@@ -42,6 +43,7 @@ struct pool_travel {
         case operation_kind::exchange:
           send(gradient);
           receive(pool::receive);
+          result[static_cast<std::size_t>(pool::gradient_slots)].summed |= !op.has(flag_wide);
           break;
         case operation_kind::reduce_scatter:
           send(gradient);

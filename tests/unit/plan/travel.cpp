@@ -57,6 +57,7 @@ TEST_CASE("bytes come into the pools that the stage says, and into no others") {
       CHECK(of(plan, pool::gradients).sent == (stage <= 1));
       CHECK(of(plan, pool::receive).received != native);
       CHECK_FALSE(of(plan, pool::receive).sent);
+      CHECK(of(plan, pool::gradient_slots).summed != native);
       CHECK(of(plan, pool::control).received);
     }
   }

@@ -11,12 +11,10 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -28,16 +26,17 @@ namespace zero::detail {
 /// device sets `raised`, the waiting one clears it; the waiting rank's host sets `released`, for
 /// good, after a failure.
 struct alignas(64) peer_flag {
-  std::atomic<std::uint32_t> raised{0};
-  std::atomic<std::uint32_t> released{0};
+  std::uint32_t raised;
+  std::uint32_t released;
 };
 
 /// Memory that the processes of one host share: a flag for each pair of ranks and place, which
 /// their devices raise and await (`peer_meeting`), and who has failed or left, and why.
 ///
 /// Every rank holds a lock on a byte of the segment, which the system lets go with the process,
-/// however it ends; so the others learn of a death. The segment has no name once all have opened
-/// it, and is gone with the last of them.
+/// however it ends; so the others learn of a death, unless children that the rank has forked live
+/// on, which keep the lock. The segment has no name once all have opened it, and is gone with the
+/// last of them.
 class peer_board {
  public:
   /// Most ranks of a board; the operations of a meeting of more would not fit into one call of the
@@ -45,7 +44,7 @@ class peer_board {
   static constexpr int max_ranks = 64;
 
   /// Bytes of a name, its end included.
-  static constexpr std::size_t name_bytes = 48;
+  static constexpr std::size_t name_bytes = 64;
 
   /// Where in a collective a flag belongs.
   enum class place : std::uint8_t {
@@ -53,10 +52,10 @@ class peer_board {
     end     ///< the sender's bytes are there
   };
 
-  /// A name that no other board has.
+  /// A name that no other board has: a file of Linux's shared memory.
   [[nodiscard]] static std::string new_name() {
     nonce drawn = make_nonce();
-    std::string name = "/zero-";
+    std::string name = "/dev/shm/zero-";
     for (std::byte const b : bytes_of(drawn)) {
       constexpr char digits[] = "0123456789abcdef";
       name += digits[std::to_integer<unsigned>(b) >> 4U];
@@ -68,13 +67,13 @@ class peer_board {
   /// Makes the segment.
   /// @throws io_error
   [[nodiscard]] static peer_board make(std::string const& name, int rank, int ranks) {
-    return peer_board(name, O_CREAT | O_EXCL, rank, ranks);
+    return {name, O_CREAT | O_EXCL, rank, ranks};
   }
 
   /// Opens the segment that another rank has made.
   /// @throws io_error, e.g. on another host
   [[nodiscard]] static peer_board open(std::string const& name, int rank, int ranks) {
-    return peer_board(name, 0, rank, ranks);
+    return {name, 0, rank, ranks};
   }
 
   peer_board(peer_board&& other) noexcept
@@ -95,7 +94,7 @@ class peer_board {
   }
 
   /// Takes the name away, when every rank has opened it.
-  static void remove(std::string const& name) noexcept { ::shm_unlink(name.c_str()); }
+  static void remove(std::string const& name) noexcept { ::unlink(name.c_str()); }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
 
@@ -113,41 +112,47 @@ class peer_board {
                                      static_cast<std::int64_t>(sizeof(peer_flag));
   }
 
-  [[nodiscard]] peer_flag& flag(int owner, place where, int from) const noexcept {
-    return *std::launder(reinterpret_cast<peer_flag*>(memory_ + offset_of(owner, where, from)));
+  /// The word of a flag that devices raise and clear.
+  [[nodiscard]] std::atomic_ref<std::uint32_t> raised(int owner, place where, int from) const {
+    return word(offset_of(owner, where, from) + std::int64_t{offsetof(peer_flag, raised)});
   }
 
-  /// Lets go whatever on this rank's device waits for others, now and from now on. What it does
+  /// The word of a flag that hosts set after a failure.
+  [[nodiscard]] std::atomic_ref<std::uint32_t> released(int owner, place where, int from) const {
+    return word(offset_of(owner, where, from) + std::int64_t{offsetof(peer_flag, released)});
+  }
+
+  /// Lets go whatever on any rank's device waits for another, now and from now on. What they do
   /// afterwards is worth nothing: `fail` comes first, so that nobody believes it.
   void release() noexcept {
-    for (int from = 0; from < ranks_; ++from) {
-      flag(rank_, place::begin, from).released.store(1, std::memory_order_seq_cst);
-      flag(rank_, place::end, from).released.store(1, std::memory_order_seq_cst);
+    for (int owner = 0; owner < ranks_; ++owner) {
+      for (int from = 0; from < ranks_; ++from) {
+        released(owner, place::begin, from).store(1);
+        released(owner, place::end, from).store(1);
+      }
     }
   }
 
   /// This rank has failed, by itself or because rank `origin` has. The first reason stays; one that
   /// is too long is cut. One thread a rank.
   void fail(int origin, std::string_view why) noexcept {
-    seat& mine = seat_of(rank_);
-    if (mine.state.load(std::memory_order_relaxed) != state::failed) {
+    if (state_of(rank_).load() != failed) {
+      seat& mine = seat_of(rank_);
       mine.why[why.copy(mine.why, sizeof mine.why - 1)] = '\0';
       mine.origin = origin;
-      mine.state.store(state::failed, std::memory_order_seq_cst);
-      failures().fetch_add(1, std::memory_order_seq_cst);
+      state_of(rank_).store(failed);
+      word(0).fetch_add(1);
     }
   }
 
   /// This rank makes no more calls; those that it has made will end.
   void leave() noexcept {
-    auto expected = state::here;
-    seat_of(rank_).state.compare_exchange_strong(expected, state::left);
+    std::uint32_t expected = here;
+    state_of(rank_).compare_exchange_strong(expected, left);
   }
 
   /// Whether any rank has failed. One atomic read.
-  [[nodiscard]] bool any_failed() const noexcept {
-    return failures().load(std::memory_order_seq_cst) != 0;
-  }
+  [[nodiscard]] bool any_failed() const noexcept { return word(0).load() != 0; }
 
   /// What another rank has failed of.
   struct failure {
@@ -157,18 +162,19 @@ class peer_board {
 
   /// The failure of another rank, if there is one.
   [[nodiscard]] std::optional<failure> failure_of_another() const {
-    int const r = find([this](int i) { return seat_of(i).state.load() == state::failed; });
+    int const r = find([this](int i) { return state_of(i).load() == failed; });
     return r < 0 ? std::nullopt : std::optional(failure{seat_of(r).origin, seat_of(r).why});
   }
 
-  /// Another rank that has left, or whose process has ended, or -1.
-  [[nodiscard]] int absent_other() const noexcept {
-    return find([this](int r) { return has_left(r) || has_ended(r); });
+  /// Another rank that has said that it makes no more calls, or -1.
+  [[nodiscard]] int left_other() const noexcept {
+    return find([this](int r) { return state_of(r).load() == left; });
   }
 
-  /// Whether rank r has said that it makes no more calls.
-  [[nodiscard]] bool has_left(int r) const noexcept {
-    return seat_of(r).state.load(std::memory_order_acquire) == state::left;
+  /// Another rank whose process has ended without a word, or -1. A system call a rank.
+  [[nodiscard]] int dead_other() const noexcept {
+    // In this order: an orderly end speaks before it lets go.
+    return find([this](int r) { return has_ended(r) && state_of(r).load() == here; });
   }
 
   /// Whether rank r's process is gone, or its board. A system call.
@@ -178,30 +184,39 @@ class peer_board {
   }
 
  private:
-  enum class state : std::uint32_t { here, left, failed };
+  // States of a rank.
+  static constexpr std::uint32_t here = 0;
+  static constexpr std::uint32_t left = 1;
+  static constexpr std::uint32_t failed = 2;
 
   struct alignas(64) seat {
-    std::atomic<peer_board::state> state{};
-    std::int32_t origin = -1;
-    char why[952] = {};
+    std::uint32_t state;
+    std::int32_t origin;
+    char why[952];
   };
 
-  static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(peer_flag) == 64);
+  static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free && sizeof(peer_flag) == 64);
 
   peer_board(std::string const& name, int mode, int rank, int ranks)
       : rank_(rank),
         ranks_(ranks) {
     expects(ranks >= 1 && ranks <= max_ranks && rank >= 0 && rank < ranks,
             "zero::detail::peer_board: 1 to 64 ranks, of which this is one");
-    file_ = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC | mode, 0600);
+    file_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | mode, 0600);
     if (file_ < 0) {
-      fail_to("shm_open");
+      fail_to("open");
+    }
+    // What a new segment holds are zeros: no flag raised, nobody failed. Room is taken now: without
+    // it, later writes would end the process.
+    if (mode != 0) {
+      errno = ::posix_fallocate(file_, 0, bytes());
+      if (errno != 0) {
+        fail_to("posix_fallocate");
+      }
     }
     struct flock lock = lock_of(rank);
-    // What a new segment holds are zeros: no flag raised, nobody failed.
-    if ((mode != 0 && ::ftruncate(file_, bytes()) != 0) ||
-        ::fcntl(file_, F_OFD_SETLK, &lock) != 0) {
-      fail_to("ftruncate, fcntl");
+    if (::fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+      fail_to("fcntl");
     }
     void* const mapped = ::mmap(
         nullptr, static_cast<std::size_t>(bytes()), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
@@ -238,13 +253,20 @@ class peer_board {
     return (used + page - 1) / page * page;
   }
 
-  [[nodiscard]] std::atomic<std::uint32_t>& failures() const noexcept {
-    return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(memory_));
+  [[nodiscard]] std::atomic_ref<std::uint32_t> word(std::int64_t offset) const noexcept {
+    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory_ + offset));
+  }
+
+  [[nodiscard]] static constexpr std::int64_t seat_begin(int rank) noexcept {
+    return 64 + rank * static_cast<std::int64_t>(sizeof(seat));
   }
 
   [[nodiscard]] seat& seat_of(int rank) const noexcept {
-    return *std::launder(
-        reinterpret_cast<seat*>(memory_ + 64 + rank * static_cast<std::int64_t>(sizeof(seat))));
+    return *reinterpret_cast<seat*>(memory_ + seat_begin(rank));
+  }
+
+  [[nodiscard]] std::atomic_ref<std::uint32_t> state_of(int rank) const noexcept {
+    return word(seat_begin(rank) + std::int64_t{offsetof(seat, state)});
   }
 
   template <class Test>

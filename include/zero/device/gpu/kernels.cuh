@@ -12,6 +12,8 @@
 #include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/norm.cuh>
+#include <zero/device/gpu/peer_reading.hpp>
+#include <zero/device/gpu/peer_sum.cuh>
 #include <zero/device/gpu/sum.cuh>
 #include <zero/device/gpu/update.cuh>
 #include <zero/device/update_arguments.hpp>
@@ -21,6 +23,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -124,6 +127,48 @@ struct gpu_kernels {
         add,
         partials,
         (whole_stride || ranks <= 2) && detail::aligned_for_vectors(own, received, accumulator));
+  }
+
+  /// `sum` without an exchange: the others' parts are read where they lie, in the memory of their
+  /// GPUs. The kernels of all ranks meet when they begin and before they end, so each must run this
+  /// at the same time. Its thread blocks, 128 at most, occupy their multiprocessors meanwhile.
+  /// @param reading  the parts and where the kernels meet
+  template <element W, element A>
+  static void sum_of_peers(cudaStream_t stream,
+                           peer_reading const& reading,
+                           A* accumulator,
+                           std::int64_t n,
+                           bool add,
+                           double* partials) {
+    detail::peer_parts<W> parts{};
+    parts.ranks = reading.flags.ranks;
+    bool aligned = detail::aligned_for_vectors(accumulator);
+    for (int k = 0; k < parts.ranks; ++k) {
+      parts.at[k] = static_cast<W const*>(reading.at[k]);
+      aligned = aligned && detail::aligned_for_vectors(parts.at[k]);
+    }
+    detail::launch_early(
+        "zero::sum_of_peers",
+        detail::peer_sum_kernel<W, A>,
+        std::clamp((norm_blocks(n) + detail::peer_sum_batch - 1) / detail::peer_sum_batch,
+                   std::int64_t{1},
+                   detail::peer_sum_blocks),
+        norm_lanes,
+        stream,
+        parts,
+        reading.flags,
+        accumulator,
+        n,
+        add,
+        partials,
+        aligned);
+  }
+
+  /// Loads the kernels of `sum_of_peers`, as `preload` does the others.
+  template <element P, element A>
+  static void preload_sums_of_peers() {
+    detail::preload("zero::sum_of_peers", detail::peer_sum_kernel<P, A>);
+    detail::preload("zero::sum_of_peers", detail::peer_sum_kernel<A, A>);
   }
 
   /// The partial sums of squares of n elements that are there already: one read of them.

@@ -15,11 +15,11 @@
 
 namespace zero::detail {
 
-/// One thread's eight elements of `sum_kernel`. The accumulator may be the own part: it is written
+/// One thread's eight elements of `sum_block`. The accumulator may be the own part: it is written
 /// after all parts were read.
 /// @return in result, what the accumulator holds afterwards
-template <access_by By, element W, element A>
-__device__ void sum_lane(rank_parts<W> const& parts,
+template <access_by By, class Parts, element A>
+__device__ void sum_lane(Parts const& parts,
                          std::int64_t first,
                          A* accumulator,
                          std::int64_t count,
@@ -46,17 +46,18 @@ __device__ void sum_lane(rank_parts<W> const& parts,
   store<By>(accumulator, count, result);
 }
 
-/// `gpu_kernels::sum`: the ranks' parts in rank order, and the squares of the result while it is in
-/// registers. A thread block a norm block.
-template <element W, element A>
-__global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
-                                                         A* accumulator,
-                                                         std::int64_t n,
-                                                         bool add_to,
-                                                         double* partials,
-                                                         bool aligned) {
-  wait_for_previous_kernel();
-  std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
+/// One norm block of a sum, by one thread block: the ranks' parts in rank order, and the squares of
+/// the result while it is in registers.
+/// @tparam Parts `ranks`, and `of(k)`: the part of rank k
+template <class Parts, element A>
+__device__ void sum_block(Parts const& parts,
+                          std::int64_t block,
+                          A* accumulator,
+                          std::int64_t n,
+                          bool add_to,
+                          double* partials,
+                          bool aligned) {
+  std::int64_t const first = block * norm_block + threadIdx.x * norm_lane_elements;
   std::int64_t const count = n - first;
   float result[norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
@@ -65,8 +66,20 @@ __global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
     sum_lane<access_by::element>(parts, first, accumulator + first, count, add_to, result);
   }
   if (partials != nullptr) {
-    store_block_sum(lane_squares(result), partials + blockIdx.x);
+    store_block_sum(lane_squares(result), partials + block);
   }
+}
+
+/// `gpu_kernels::sum`: a thread block a norm block.
+template <element W, element A>
+__global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
+                                                         A* accumulator,
+                                                         std::int64_t n,
+                                                         bool add_to,
+                                                         double* partials,
+                                                         bool aligned) {
+  wait_for_previous_kernel();
+  sum_block(parts, blockIdx.x, accumulator, n, add_to, partials, aligned);
 }
 
 }  // namespace zero::detail

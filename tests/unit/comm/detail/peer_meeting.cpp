@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <random>
 #include <string>
@@ -21,8 +21,8 @@ class world {
  public:
   explicit world(int ranks)
       : ranks_(ranks),
-        flags_(2 * ranks * ranks),
-        released_(ranks),
+        flags_(static_cast<std::size_t>(2 * ranks * ranks)),
+        released_(static_cast<std::size_t>(ranks)),
         streams_(static_cast<std::size_t>(ranks)),
         at_(static_cast<std::size_t>(ranks)),
         round_(static_cast<std::size_t>(ranks)),

@@ -81,11 +81,14 @@ class nccl_handle {
     }
   }
 
-  /// Tells the other ranks of the host of the failure, then lets this one's device go, which awaits
-  /// them. @pre `failed()`
-  void give_up(peer_board& board) const noexcept {
+  /// Tells the other ranks of the host of the failure, once, and then lets go all devices that
+  /// await others. @pre `failed()`
+  void give_up(peer_board& board) noexcept {
     {
       std::lock_guard const lock(failure_mutex_);
+      if (std::exchange(told_, true)) {
+        return;
+      }
       int const origin = origin_ < 0 ? rank_ : origin_;
       if (!why_.empty()) {
         board.fail(origin, why_);
@@ -286,6 +289,7 @@ class nccl_handle {
   std::exception_ptr failure_;
   int origin_ = -1;
   std::string why_;
+  bool told_ = false;
   std::atomic<bool> failed_{false};
 };
 

@@ -57,7 +57,9 @@ class nccl_link {
       }
     } catch (std::exception const& error) {
       abort(error.what());
+      watchdog.reset();
       let_go();
+      on_device([this] { peers_.reset(); });
       throw;
     }
   }
@@ -100,13 +102,29 @@ class nccl_link {
   template <class Copies, class F>
   ncclResult_t move(
       ncclComm_t comm, void const* receive, std::int64_t bytes, Copies&& by_copies, F&& f) {
-    auto const* const range =
-        peers_ != nullptr ? peers_->copies().range_of(receive, bytes) : nullptr;
+    auto const* const range = known(receive, bytes);
     if (range == nullptr) {
       return f(comm);
     }
     by_copies(peers_->copies(), *range);
     return ncclSuccess;
+  }
+
+  /// Where bytes of this rank lie that all ranks know, or null.
+  [[nodiscard]] peer_range const* known(void const* address, std::int64_t bytes) const noexcept {
+    return peers_ != nullptr ? peers_->copies().range_of(address, bytes) : nullptr;
+  }
+
+  /// What a kernel needs to read the others' memory. @pre `range` holds the address
+  [[nodiscard]] peer_reading reading(peer_range const& range, void const* address) const {
+    return peers_->reading(range, address);
+  }
+
+  /// Notes that a stream has work up to here that waits for other ranks.
+  void mark(cudaStream_t stream) {
+    if (peers_ != nullptr) {
+      peers_->copies().mark(stream);
+    }
   }
 
   /// Throws the failure of this rank, or of another one that has said so.
@@ -117,16 +135,12 @@ class nccl_link {
 
   void leave() noexcept {
     left = true;
-    if (peers_ != nullptr) {
-      peers_->board().leave();
-    }
+    watchdog->leave();
   }
 
   /// See `nccl_communicator::end_watch`.
   void end_watch(cudaStream_t stream) {
-    if (peers_ != nullptr) {
-      peers_->copies().mark(stream);
-    }
+    mark(stream);
     watchdog->end(stream);
   }
 
@@ -135,8 +149,10 @@ class nccl_link {
   void end_group() {
     gpu::device_guard const guard(handle.device());
     if (handle.end_group() && std::exchange(group_marked_, false)) {
-      close_copies();
-      watchdog->end(group_stream_);
+      handle.inside([this](ncclComm_t) {
+        close_copies();
+        watchdog->end(group_stream_);
+      });
     }
   }
 
@@ -205,8 +221,16 @@ class nccl_link {
   void remember(void* address, std::int64_t bytes) {
     if (peers_ != nullptr && bytes > 0) {
       gpu::device_guard const guard(handle.device());
-      peers_->add(
-          address, bytes, handle.device(), [this](auto const& mine) { return gather(mine); });
+      expects(!handle.in_group(), "zero::Nccl: register_memory must not be called inside a group");
+      try {
+        peers_->add(address, bytes, [this](auto const& mine) { return gather(mine); });
+      } catch (logic_error const&) {
+        throw;  // alike on all ranks
+      } catch (...) {
+        handle.fail(std::current_exception());
+        watchdog->wake();
+        throw;
+      }
     } else if (registry_.kind() != nccl_registration::none && bytes > 0) {
       gpu::device_guard const guard(handle.device());
       handle.inside([&](ncclComm_t comm) {
@@ -221,7 +245,7 @@ class nccl_link {
 
   void forget(void* address) noexcept {
     if (peers_ != nullptr) {
-      peers_->copies().remove(address);
+      on_device([&] { peers_->copies().remove(address); });
     } else if (!handle.failed()) {
       registry_.remove(handle.get(), address);
     }
@@ -230,19 +254,24 @@ class nccl_link {
   /// Ends what the destructor must not end in silence: waits for the operations in flight. The
   /// watchdog ends the wait when one of them takes too long.
   void finish() noexcept {
-    while (!watchdog->idle() && !handle.failed()) {
+    auto const end = std::chrono::steady_clock::now() + options.limit;
+    while (!handle.failed() && (!watchdog->idle() || !copies_ended())) {
+      if (watchdog->idle() && std::chrono::steady_clock::now() >= end) {
+        abort("its last operations have not ended");
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    if (!handle.failed()) {
-      leave();
+    bool const whole = !handle.failed();
+    if (whole && peers_ != nullptr) {
+      peers_->board().leave();
     }
     watchdog.reset();
-    if (handle.failed()) {
-      let_go();
-      handle.stop();
-    } else {
+    if (whole) {
       registry_.clear(handle.get());
+    } else {
+      let_go();
     }
+    on_device([this] { peers_.reset(); });
   }
 
  private:
@@ -252,15 +281,31 @@ class nccl_link {
     bool made = false;
   };
 
-  /// After a failure: nothing on this rank's device waits for other ranks of the host. Waits until
-  /// what was enqueued has ended; should that take long, e.g. behind kernels of the user's, the
-  /// mappings of the others' memory and of the board stay for as long as the process lives.
+  /// Calls `f()` with this rank's device current, if there still is one.
+  template <class F>
+  void on_device(F&& f) noexcept {
+    try {
+      gpu::device_guard const guard(handle.device());
+      f();
+    } catch (cuda_error const&) {  // the runtime is going; so is everything that f would end
+    }
+  }
+
+  [[nodiscard]] bool copies_ended() const noexcept {
+    return peers_ == nullptr || peers_->copies().ended_within(std::chrono::nanoseconds(0));
+  }
+
+  /// After a failure: tells the ranks of the host, stops NCCL, and waits until what was enqueued
+  /// has ended, for which it waits no more for other ranks. Should that take long, e.g. behind
+  /// kernels of the user's, the mappings of the others' memory and of the board stay for as long as
+  /// the process lives.
   void let_go() noexcept {
     if (peers_ != nullptr) {
       handle.give_up(peers_->board());
-      if (!peers_->copies().ended_within(std::chrono::seconds(10))) {
-        static_cast<void>(peers_.release());
-      }
+    }
+    handle.stop();
+    if (peers_ != nullptr && !peers_->copies().ended_within(std::chrono::seconds(10))) {
+      static_cast<void>(peers_.release());
     }
   }
 
@@ -302,6 +347,10 @@ class nccl_link {
     peers_ = std::make_unique<nccl_peers>(
         handle.rank(), handle.size(), [this](auto const& mine) { return gather(mine); });
     watchdog->tell_on(peers_->board());
+    auto const most = gather(options.peer_reading_bytes);
+    expects(std::ranges::all_of(most, [&](std::int64_t other) { return other == most.front(); }),
+            "zero::Nccl: nccl_options::peer_reading_bytes differs between the ranks; give all the "
+            "same");
     gpu::stream const own(gpu::stream_priority::normal);
     watchdog->begin(own.get(), {.operation_name = "first meeting"}, collective::all_gather);
     peers_->copies().open(own.get());

@@ -29,7 +29,9 @@ namespace zero::detail {
 /// (`cuStreamBatchMemOp`). No multiprocessor is taken from what runs beside it.
 ///
 /// Collectives that stand between `begin_group` and `end_group` of the communicator, all on one
-/// stream, meet once: the first `open`s, `close` ends them all.
+/// stream, meet once: the first `open`s, `close` ends them all. A flag stands for one meeting at a
+/// time, so collectives of different streams wait for each other; those of a capture must be
+/// ordered by the capture.
 ///
 /// A failed rank's waits are let go by its host (`peer_board::release`), and what it has enqueued
 /// then runs on: it may write into the others' memory what it should not, at any time. It says on
@@ -70,7 +72,10 @@ class peer_copies {
 
   /// Forgets the range that begins at an address; nothing when it is unknown.
   void remove(void* address) noexcept {
-    std::erase_if(ranges_, [&](peer_range const& r) { return r.address() == address; });
+    auto const found = std::ranges::find(ranges_, address, &peer_range::address);
+    if (found != ranges_.end()) {
+      ranges_.erase(found);
+    }
   }
 
   /// The range in which bytes of this rank lie, or null.
@@ -116,8 +121,14 @@ class peer_copies {
 
   /// Meets the others: their memory may be written from here on. Does nothing when it has been
   /// called since the last `close`.
+  /// @throws logic_error that was on another stream
   void open(cudaStream_t stream) {
+    expects(!open_ || stream == stream_,
+            "zero::Nccl: the calls of a group must all be on one stream");
     if (!std::exchange(open_, true)) {
+      if (stream != stream_ && !is_captured(stream)) {
+        last_.make_wait(stream);
+      }
       stream_ = stream;
       meet(peer_board::place::begin);
     }
@@ -125,25 +136,37 @@ class peer_copies {
 
   /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
   void close() {
-    if (std::exchange(open_, false)) {
+    if (open_) {
       meet(peer_board::place::end);
       mark(stream_);
+      open_ = false;
     }
+  }
+
+  /// A word of the host that kernels read: not 0 after a failure of this rank.
+  [[nodiscard]] std::uint32_t const volatile* released_on_device() const noexcept {
+    int const me = board_->rank();
+    auto const at = flags_ +
+                    static_cast<CUdeviceptr>(board_->offset_of(me, peer_board::place::begin, me)) +
+                    offsetof(peer_flag, released);
+    return reinterpret_cast<std::uint32_t const volatile*>(at);
   }
 
   // --- the end -----------------------------------------------------------------------------------
 
   /// Notes that meetings may be under way in a stream up to here, e.g. in a graph.
   void mark(cudaStream_t stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-    if (status == cudaStreamCaptureStatusNone) {
+    if (!is_captured(stream)) {
       last_.record(stream);
     }
   }
 
-  /// Waits for what was enqueued; whether it has ended in time.
+  /// Waits for what was enqueued; whether it has ended in time. An exception between `open` and
+  /// `close` leaves that unknown, and so does an error of the device.
   [[nodiscard]] bool ended_within(std::chrono::nanoseconds limit) const noexcept {
+    if (open_) {
+      return false;
+    }
     auto const end = std::chrono::steady_clock::now() + limit;
     try {
       while (!last_.ready()) {
@@ -159,6 +182,12 @@ class peer_copies {
   }
 
  private:
+  [[nodiscard]] static bool is_captured(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+  }
+
   /// Others in an order that begins with the next one, so that not all turn to the same at once.
   template <class F>
   void for_each_other(F&& f) const {
@@ -168,9 +197,9 @@ class peer_copies {
   }
 
   static void copy(cudaStream_t stream, void* to, void const* from, std::int64_t bytes) {
-    check_cuda(cudaMemcpyAsync(
-                   to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
-               "cudaMemcpyAsync");
+    check_cuda(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),
+        "cudaMemcpyAsync");
   }
 
   void meet(peer_board::place where) {
@@ -193,7 +222,9 @@ class peer_copies {
         next.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
       }
     });
-    check_driver(act_(stream_, count, acts.data(), 0), "cuStreamBatchMemOp");
+    if (count > 0) {
+      check_driver(act_(stream_, count, acts.data(), 0), "cuStreamBatchMemOp");
+    }
   }
 
   peer_board* board_;

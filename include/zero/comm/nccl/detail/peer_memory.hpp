@@ -19,10 +19,9 @@
 
 namespace zero::detail {
 
-/// One range of device memory a rank, all of the same size, that this process can write.
-///
-/// Processes hand it to each other by CUDA IPC; ranks of one process use each other's addresses. A
-/// rank may free its memory before the others have let go of it: the driver keeps it for them.
+/// One range of device memory a rank, all of the same size, that this process can write: processes
+/// hand it to each other by CUDA IPC. A rank may free its memory before the others have let go of
+/// it; the driver keeps it for them (decision 7).
 class peer_range {
  public:
   /// What a rank tells the others about its range.
@@ -32,17 +31,16 @@ class peer_range {
     std::uint64_t address = 0;  ///< of the range, in that process
     std::int64_t offset = 0;    ///< of the range in the allocation that the handle stands for
     std::int64_t bytes = 0;
-    std::int32_t device = 0;  ///< ordinal in that process
     std::int32_t error = cudaSuccess;
   };
 
   /// This rank's offer; says in `error` what CUDA says against it.
-  [[nodiscard]] static offer make_offer(void* address, std::int64_t bytes, int device) {
+  /// @throws cuda_error the driver is too old
+  [[nodiscard]] static offer make_offer(void* address, std::int64_t bytes) {
     offer mine;
     mine.process = this_process();
     mine.address = reinterpret_cast<std::uintptr_t>(address);
     mine.bytes = bytes;
-    mine.device = device;
     CUdeviceptr allocation = 0;
     std::size_t size = 0;
     auto const range_of = driver_function<decltype(&cuMemGetAddressRange)>("cuMemGetAddressRange");
@@ -51,6 +49,10 @@ class peer_range {
       return mine;
     }
     mine.offset = static_cast<std::int64_t>(reinterpret_cast<CUdeviceptr>(address) - allocation);
+    if (mine.offset + bytes > static_cast<std::int64_t>(size)) {
+      mine.error = cudaErrorInvalidValue;
+      return mine;
+    }
     mine.error = settle(cudaIpcGetMemHandle(&mine.handle, reinterpret_cast<void*>(allocation)));
     return mine;
   }
@@ -60,21 +62,18 @@ class peer_range {
   peer_range(int rank, std::vector<offer> const& offers)
       : offers_(offers),
         rank_(rank) {
-    for (offer const& theirs : offers_) {
-      std::byte* base = nullptr;
-      if (theirs.process == own().process) {
-        base = reinterpret_cast<std::byte*>(theirs.address);
-        if (theirs.device != own().device) {
-          auto const code = cudaDeviceEnablePeerAccess(theirs.device, 0);
-          static_cast<void>(settle(code));
-          note(code == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : code);
-        }
-      } else {
-        void* opened = nullptr;
-        note(settle(cudaIpcOpenMemHandle(&opened, theirs.handle, cudaIpcMemLazyEnablePeerAccess)));
-        base = opened == nullptr ? nullptr : static_cast<std::byte*>(opened) + theirs.offset;
+    bases_.reserve(offers_.size());
+    for (std::size_t i = 0; i < offers_.size(); ++i) {
+      if (i == static_cast<std::size_t>(rank)) {
+        bases_.push_back(reinterpret_cast<std::byte*>(own().address));
+        continue;
       }
-      bases_.push_back(base);
+      void* opened = nullptr;
+      auto const code =
+          settle(cudaIpcOpenMemHandle(&opened, offers_[i].handle, cudaIpcMemLazyEnablePeerAccess));
+      error_ = error_ == cudaSuccess ? code : error_;
+      bases_.push_back(opened == nullptr ? nullptr
+                                         : static_cast<std::byte*>(opened) + offers_[i].offset);
     }
   }
 
@@ -90,7 +89,7 @@ class peer_range {
 
   ~peer_range() {
     for (std::size_t i = 0; i < bases_.size(); ++i) {
-      if (offers_[i].process != own().process && bases_[i] != nullptr) {
+      if (i != static_cast<std::size_t>(rank_) && bases_[i] != nullptr) {
         gpu::ignore_at_exit(cudaIpcCloseMemHandle(bases_[i] - offers_[i].offset));
       }
     }
@@ -135,8 +134,6 @@ class peer_range {
     }
     return code;
   }
-
-  void note(cudaError_t code) noexcept { error_ = error_ == cudaSuccess ? code : error_; }
 
   std::vector<offer> offers_;
   std::vector<std::byte*> bases_;

@@ -5,9 +5,13 @@
 #include <zero/comm/nccl/detail/peer_copies.hpp>
 #include <zero/comm/nccl/detail/peer_memory.hpp>
 #include <zero/core/error.hpp>
+#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/memory.hpp>
+#include <zero/device/gpu/peer_reading.hpp>
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,56 +31,89 @@ namespace zero::detail {
 class nccl_peers {
  public:
   /// Collective. The current device is the rank's.
-  /// @throws logic_error the ranks do not share a host; cuda_error
+  /// @throws logic_error the ranks do not share a host, or a process
   template <class Gather>
   nccl_peers(int rank, int ranks, Gather&& gather)
-      : board_(meet(rank, ranks, gather)),
-        copies_(board_) {}
+      : board_(meet(rank, ranks, gather)) {
+    std::int32_t error = cudaSuccess;
+    try {
+      copies_.emplace(board_);
+      words_ = gpu::memory(peer_meeting_flags::bytes, "flags of the ranks' kernels");
+      check_cuda(cudaMemset(words_.get(), 0, static_cast<std::size_t>(words_.size())),
+                 "cudaMemset");
+      check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+    } catch (cuda_error const& failure) {
+      error = failure.code();
+    } catch (out_of_memory const&) {
+      error = cudaErrorMemoryAllocation;
+    }
+    refuse_errors(gather(error),
+                  "cannot make memory that the ranks share known to its GPU",
+                  "use nccl_registration::none");
+    add(words_.get(), words_.size(), gather);
+  }
 
   nccl_peers(nccl_peers const&) = delete;
   nccl_peers& operator=(nccl_peers const&) = delete;
 
   [[nodiscard]] peer_board& board() noexcept { return board_; }
 
-  [[nodiscard]] peer_copies& copies() noexcept { return copies_; }
+  [[nodiscard]] peer_copies& copies() noexcept { return *copies_; }
+
+  /// What a kernel needs to read, in each rank's memory, what this rank has at `address`.
+  /// @pre `range` holds it
+  [[nodiscard]] peer_reading reading(peer_range const& range, void const* address) const {
+    peer_reading result{};
+    auto const& words = *copies_->range_of(words_.get(), words_.size());
+    for (int k = 0; k < board_.ranks(); ++k) {
+      result.at[k] = range.at(k, address);
+      result.flags.of[k] = reinterpret_cast<std::uint32_t*>(words.at(k, words_.get()));
+    }
+    result.flags.released = copies_->released_on_device();
+    result.flags.rank = board_.rank();
+    result.flags.ranks = board_.ranks();
+    return result;
+  }
 
   /// Makes a range of each rank known to all of them. Collective.
   /// @throws logic_error the memory cannot be shared, or the ranks' sizes differ
   template <class Gather>
-  void add(void* address, std::int64_t bytes, int device, Gather&& gather) {
-    auto const offers = gather(peer_range::make_offer(address, bytes, device));
+  void add(void* address, std::int64_t bytes, Gather&& gather) {
+    auto const offers = gather(peer_range::make_offer(address, bytes));
+    std::vector<std::int32_t> errors;
     for (std::size_t r = 0; r < offers.size(); ++r) {
-      if (offers[r].error != cudaSuccess) {
-        throw logic_error("zero::Nccl: rank " + std::to_string(r) +
-                          " cannot hand its memory to other processes (" +
-                          cudaGetErrorName(static_cast<cudaError_t>(offers[r].error)) +
-                          "): nccl_registration::peers needs memory of cudaMalloc; leave "
-                          "cuda_options::allocator at its default");
-      }
-      if (offers[r].bytes != offers[0].bytes) {
-        throw logic_error(
-            "zero::Nccl: register_memory needs the same size on all ranks: rank 0 "
-            "has " +
-            std::to_string(offers[0].bytes) + " bytes, rank " + std::to_string(r) + " has " +
-            std::to_string(offers[r].bytes));
-      }
+      errors.push_back(offers[r].error);
+      expects(offers[r].bytes == offers[0].bytes,
+              "zero::Nccl: register_memory needs the same size on all ranks");
+      expects(std::ranges::count(offers, offers[r].process, &peer_range::offer::process) == 1,
+              "zero::Nccl: nccl_registration::peers needs a process for each rank; zero::Local is "
+              "for ranks that share one");
     }
+    refuse_errors(errors,
+                  "cannot hand its memory to other processes",
+                  "nccl_registration::peers needs memory of one cudaMalloc: leave "
+                  "cuda_options::allocator at its default");
     peer_range range(board_.rank(), offers);
-    auto const errors = gather(static_cast<std::int32_t>(range.error()));
-    for (std::size_t r = 0; r < errors.size(); ++r) {
-      if (errors[r] != cudaSuccess) {
-        throw logic_error("zero::Nccl: rank " + std::to_string(r) +
-                          " cannot write the other ranks' memory (" +
-                          cudaGetErrorName(static_cast<cudaError_t>(errors[r])) +
-                          "): nccl_registration::peers needs peer access between all GPUs "
-                          "(nvidia-smi topo -p2p w) and processes that see all of them; else use "
-                          "nccl_registration::none");
-      }
-    }
-    copies_.add(std::move(range));
+    refuse_errors(gather(static_cast<std::int32_t>(range.error())),
+                  "cannot reach the other ranks' memory",
+                  "nccl_registration::peers needs peer access between all GPUs (nvidia-smi topo "
+                  "-p2p w) and processes that see all of them; else use nccl_registration::none");
+    copies_->add(std::move(range));
   }
 
  private:
+  /// @throws logic_error when a rank has an error, alike on all
+  static void refuse_errors(std::vector<std::int32_t> const& errors,
+                            std::string const& what,
+                            std::string const& remedy) {
+    for (std::size_t r = 0; r < errors.size(); ++r) {
+      if (errors[r] != cudaSuccess) {
+        throw logic_error("zero::Nccl: rank " + std::to_string(r) + " " + what + " (" +
+                          cudaGetErrorName(static_cast<cudaError_t>(errors[r])) + "); " + remedy);
+      }
+    }
+  }
+
   /// The name of a segment, until everyone has opened it.
   struct segment_name {
     std::string text;
@@ -127,7 +164,8 @@ class nccl_peers {
   }
 
   peer_board board_;
-  peer_copies copies_;
+  gpu::memory words_;  // `peer_meeting_flags`
+  std::optional<peer_copies> copies_;
 };
 
 }  // namespace zero::detail

@@ -7,17 +7,17 @@
 #include <zero/comm/detail/operation_ring.hpp>
 #include <zero/comm/detail/peer_board.hpp>
 #include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/nccl/detail/watched_stream.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/event.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -33,9 +33,10 @@
 namespace zero::detail {
 
 /// The thread of a rank that looks after its communicator: it queries NCCL's asynchronous error and
-/// two events an operation, and stops the communicator after a failure. It waits for nothing and
-/// enqueues nothing. Captures of other threads are not disturbed, because it exchanges its capture
-/// mode; operations inside a capture are not watched, their graph's launch may be.
+/// two events an operation (`watched_stream`), and stops the communicator after a failure. It waits
+/// for nothing and enqueues nothing. Captures of other threads are not disturbed, because it
+/// exchanges its capture mode; operations inside a capture are not watched, their graph's launch
+/// may be.
 class nccl_watchdog {
  public:
   nccl_watchdog(nccl_handle& handle, nccl_options const& options)
@@ -43,10 +44,7 @@ class nccl_watchdog {
         limit_(options.limit),
         interval_(options.watch_interval) {
     gpu::device_guard const guard(handle_.device());
-    for (std::size_t i = 0; i < ring_.capacity(); ++i) {
-      before_.emplace_back(gpu::event_timing::off);
-      after_.emplace_back(gpu::event_timing::off);
-    }
+    watched_ = std::vector<watched_stream>(streams);
     thread_ = std::thread([this] { run(); });
   }
 
@@ -64,21 +62,22 @@ class nccl_watchdog {
 
   // --- the rank's thread -------------------------------------------------------------------------
 
-  /// Marks the begin of an operation in a stream. @throws cuda_error
-  void begin(cudaStream_t stream, collective_tag const& tag, collective kind) {
-    slot_ = captured(stream) ? std::nullopt : ring_.reserve(tag, kind);
-    if (slot_.has_value()) {
-      before_[*slot_].record(stream);
+  /// Marks the begin of an operation in a stream.
+  /// @param graph  it is a graph, which may hold other work as well
+  /// @throws cuda_error
+  void begin(cudaStream_t stream, collective_tag const& tag, collective kind, bool graph = false) {
+    current_ = captured(stream) ? nullptr : &of(stream);
+    if (current_ != nullptr) {
+      current_->begin(stream, tag, kind, graph);
     }
   }
 
   /// Marks its end. @throws cuda_error
   void end(cudaStream_t stream) {
-    if (slot_.has_value() && !captured(stream)) {
-      after_[*slot_].record(stream);
-      ring_.commit();
+    if (current_ != nullptr && !captured(stream)) {
+      current_->end(stream);
     }
-    slot_.reset();
+    current_ = nullptr;
   }
 
   // --- any thread --------------------------------------------------------------------------------
@@ -95,6 +94,13 @@ class nccl_watchdog {
   /// From now on the ranks of the host tell each other of failures on a board, which lives until
   /// this object is gone.
   void tell_on(peer_board& board) noexcept { board_.store(&board, std::memory_order_release); }
+
+  /// This rank makes no more calls: says so on the board, if there is one, when those that it has
+  /// made have ended.
+  void leave() noexcept {
+    leaving_.store(true, std::memory_order_release);
+    wake();
+  }
 
   /// Makes this rank fail when another one has said on the board that it has. One atomic read
   /// otherwise.
@@ -116,10 +122,10 @@ class nccl_watchdog {
   }
 
   /// Whether every watched operation has ended.
-  [[nodiscard]] bool idle() const noexcept { return !ring_.oldest().has_value(); }
+  [[nodiscard]] bool idle() const noexcept { return oldest() == nullptr; }
 
  private:
-  static constexpr std::size_t slots = 256;
+  static constexpr std::size_t streams = 4;
   static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(1);
 
   [[nodiscard]] static bool captured(cudaStream_t stream) noexcept {
@@ -140,6 +146,7 @@ class nccl_watchdog {
       lock.unlock();
       try {
         look();
+        say_left();
       } catch (...) {
         handle_.fail(std::current_exception());
       }
@@ -153,12 +160,20 @@ class nccl_watchdog {
     }
   }
 
+  void say_left() noexcept {
+    auto* const board = board_.load(std::memory_order_acquire);
+    if (board != nullptr && leaving_.load(std::memory_order_acquire) && !handle_.failed() &&
+        idle()) {
+      board->leave();
+    }
+  }
+
   void look() {
     if (handle_.failed()) {
       return;
     }
-    auto const oldest = ring_.oldest();
-    local_place const& here = oldest.has_value() ? ring_.place(*oldest) : last_;
+    local_place const* const pending = oldest();
+    local_place const& here = pending != nullptr ? *pending : last_;
     listen(here.tag.step, here.unit.data(), here.operation.data());
     if (handle_.failed()) {
       return;
@@ -168,30 +183,22 @@ class nccl_watchdog {
       throw_asynchronous(error);
     }
     auto const now = operation_ring::clock::now();
-    int const absent = absent_for_long(now);
-    auto const slot = ring_.overdue(
-        now,
-        absent < 0 ? limit_ : std::min(limit_, grace),
-        [this](std::size_t i) { return before_[i].ready(); },
-        [this](std::size_t i) {
-          bool const ended = after_[i].ready();
-          if (ended) {
-            last_ = ring_.place(i);
-          }
-          return ended;
-        });
-    if (slot.has_value() && absent >= 0) {
-      throw_peer(ring_.place(*slot),
-                 "rank " + std::to_string(absent) +
-                     " has left, or its process has ended, but rank " +
-                     std::to_string(handle_.rank()) + " is at " + at(ring_.place(*slot)),
-                 absent);
-    }
-    if (slot.has_value()) {
-      throw_peer(ring_.place(*slot),
-                 "rank " + std::to_string(handle_.rank()) + "'s " + at(ring_.place(*slot)) +
-                     " has not ended within " + deadline(limit_).text() +
-                     " of its begin; another rank has failed, stalled or left");
+    expect_no_death(here);
+    int const gone = gone_for_long(now);
+    for (auto& stream : watched_) {
+      if (auto const* const late = stream.overdue(now, limit_, last_)) {
+        throw_peer(*late,
+                   "rank " + std::to_string(handle_.rank()) + "'s " + at(*late) +
+                       " has not ended within " + deadline(limit_).text() +
+                       " of its begin; another rank has failed, stalled or left");
+      }
+      auto const* const late = gone < 0 ? nullptr : stream.overdue(now, grace, last_);
+      if (late != nullptr && !stream.oldest_is_graph()) {
+        throw_peer(*late,
+                   "rank " + std::to_string(gone) + " has left, but rank " +
+                       std::to_string(handle_.rank()) + " is at " + at(*late),
+                   gone);
+      }
     }
     if (handle_.inside_for(now) >= limit_) {
       throw_peer(last_,
@@ -202,8 +209,8 @@ class nccl_watchdog {
   }
 
   [[noreturn]] void throw_asynchronous(ncclResult_t error) const {
-    auto const slot = ring_.oldest();
-    local_place const& place = slot.has_value() ? ring_.place(*slot) : last_;
+    local_place const* const pending = oldest();
+    local_place const& place = pending != nullptr ? *pending : last_;
     std::string const text = nccl_error_text(error, handle_.get());
     if (error == ncclRemoteError || error == ncclSystemError) {
       throw_peer(place,
@@ -221,28 +228,66 @@ class nccl_watchdog {
     throw peer_error(reason, rank, place.tag.step, place.unit.data(), place.operation.data());
   }
 
-  /// A rank that makes no more calls, once that has been known for a while: what it has called
-  /// before has ended here too by then. -1: there is none, or nobody waits.
-  [[nodiscard]] int absent_for_long(operation_ring::clock::time_point now) noexcept {
+  /// @throws peer_error a process of the host has ended without a word
+  void expect_no_death(local_place const& here) const {
     auto const* const board = board_.load(std::memory_order_acquire);
-    int const absent = board != nullptr && ring_.oldest().has_value() ? board->absent_other() : -1;
-    if (absent < 0) {
-      absent_since_.reset();
+    int const dead = board != nullptr ? board->dead_other() : -1;
+    if (dead >= 0) {
+      throw_peer(here,
+                 "the process of rank " + std::to_string(dead) + " has ended; rank " +
+                     std::to_string(handle_.rank()) + " was at " + at(here),
+                 dead);
+    }
+  }
+
+  /// A rank that makes no more calls, once that has been known for a while: what it has called
+  /// before has ended here too by then. -1: there is none.
+  [[nodiscard]] int gone_for_long(operation_ring::clock::time_point now) noexcept {
+    auto const* const board = board_.load(std::memory_order_acquire);
+    int const gone = board != nullptr ? board->left_other() : -1;
+    if (gone < 0) {
       return -1;
     }
-    absent_since_ = absent_since_.value_or(now);
-    return now - *absent_since_ >= grace ? absent : -1;
+    gone_since_ = gone_since_.value_or(now);
+    return now - *gone_since_ >= grace ? gone : -1;
+  }
+
+  /// Where a stream is watched: at its own place, or at one where nothing is under way; when there
+  /// is none, at the last place, together with another stream.
+  [[nodiscard]] watched_stream& of(cudaStream_t stream) noexcept {
+    std::size_t place = 0;
+    while (place < streams && handles_[place] != stream) {
+      ++place;
+    }
+    if (place == streams) {
+      place = 0;
+      while (place < streams - 1 && watched_[place].oldest() != nullptr) {
+        ++place;
+      }
+      handles_[place] = stream;
+    }
+    return watched_[place];
+  }
+
+  /// An operation that has not been seen to end and before which its stream has none, or null.
+  [[nodiscard]] local_place const* oldest() const noexcept {
+    for (auto const& stream : watched_) {
+      if (auto const* const place = stream.oldest()) {
+        return place;
+      }
+    }
+    return nullptr;
   }
 
   nccl_handle& handle_;
   std::chrono::nanoseconds limit_;
   std::chrono::nanoseconds interval_;
-  operation_ring ring_{slots};
-  std::vector<gpu::event> before_;
-  std::vector<gpu::event> after_;
-  std::optional<std::size_t> slot_;  // the rank's thread's
-  local_place last_;                 // the watchdog's: the last operation that was seen to end
-  std::optional<operation_ring::clock::time_point> absent_since_;  // the watchdog's
+  std::vector<watched_stream> watched_;
+  std::array<cudaStream_t, streams> handles_{};  // the rank's thread's
+  watched_stream* current_ = nullptr;            // likewise
+  local_place last_;  // the watchdog's: the last operation that was seen to end
+  std::optional<operation_ring::clock::time_point> gone_since_;  // the watchdog's
+  std::atomic<bool> leaving_{false};
   std::atomic<peer_board*> board_{nullptr};
   std::mutex mutex_;
   std::condition_variable wake_;

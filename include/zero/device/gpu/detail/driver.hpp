@@ -42,7 +42,12 @@ inline void check_driver(CUresult code,
                          char const* call,
                          source_location where = source_location::current()) {
   if (code != CUDA_SUCCESS) [[unlikely]] {
-    throw cuda_error(static_cast<int>(code), call, "a CUresult of the driver", where);
+    // The driver and the runtime number the common errors alike.
+    auto const same = static_cast<cudaError_t>(code);
+    throw cuda_error(static_cast<int>(code),
+                     call,
+                     std::string(cudaGetErrorName(same)) + ", " + cudaGetErrorString(same),
+                     where);
   }
 }
 

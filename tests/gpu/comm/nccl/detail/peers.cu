@@ -6,15 +6,20 @@
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/text.hpp"
+#include "tests/support/wild.hpp"
 
 #include <zero/comm/nccl.hpp>
 #include <zero/comm/nccl_memory.hpp>
+#include <zero/core/norm.hpp>
 #include <zero/core/rank_order.hpp>
+#include <zero/device/gpu/graph.hpp>
+#include <zero/device/gpu/kernels.cuh>
 
 #include <doctest/doctest.h>
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -159,6 +164,141 @@ TEST_CASE("worker: groups with peers" * doctest::skip(!is_worker())) {
   worker_passed();
 }
 
+namespace {
+
+/// Gradients that every rank can name.
+std::vector<zero::bf16> gradients(int rank, std::int64_t n, std::uint64_t round) {
+  zero::test::wild_numbers source(round * 100 + static_cast<std::uint64_t>(rank));
+  return source.vector<zero::bf16>(n);
+}
+
+}  // namespace
+
+TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  int const ranks = comm.size();
+  // Not a block, some blocks, batches of them with a tail, more than all thread blocks do at once.
+  std::uint64_t sequence = 0;
+  for (std::int64_t const n : {std::int64_t{1},
+                               std::int64_t{2047},
+                               std::int64_t{2048},
+                               std::int64_t{8 * 2048 + 5},
+                               std::int64_t{700'000}}) {
+    std::int64_t const padded = (n + 255) / 256 * 256;
+    auto* const slot = rank.upload(gradients(comm.rank(), padded * ranks, 1));
+    auto* const received = rank.upload(
+        std::vector<zero::bf16>(static_cast<std::size_t>(padded * std::max(ranks - 1, 1))));
+    auto const old = std::vector<float>(static_cast<std::size_t>(padded), 0.25F);
+    auto const blank = std::vector<double>(static_cast<std::size_t>(zero::norm_blocks(n)), -1.0);
+    for (bool const add : {false, true}) {
+      auto* const sum = rank.upload(old);
+      auto* const sum_of_peers = rank.upload(old);
+      auto* const squares = rank.upload(blank);
+      auto* const squares_of_peers = rank.upload(blank);
+      auto* const own = slot + comm.rank() * padded;
+      comm.all_to_others(rank.stream(), tag(++sequence), slot, padded * 2, received, padded * 2);
+      zero::gpu_kernels::sum<zero::bf16, float>(
+          rank.stream(), own, received, padded, comm.rank(), ranks, sum, n, add, squares);
+      CHECK(comm.reads_others(own, n * 2) == (ranks > 1));
+      CHECK_FALSE(comm.reads_others(own, (std::int64_t{32} << 20) + 1));
+      if (ranks == 1) {
+        continue;
+      }
+      comm.read_others(rank.stream(), tag(++sequence), own, n * 2, [&](auto const& reading) {
+        zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
+            rank.stream(), reading, sum_of_peers, n, add, squares_of_peers);
+      });
+      bool const equal = rank.download(sum, padded) == rank.download(sum_of_peers, padded);
+      bool const norms = rank.download(squares, zero::norm_blocks(n)) ==
+                         rank.download(squares_of_peers, zero::norm_blocks(n));
+      CAPTURE(n);
+      CAPTURE(add);
+      CHECK(equal);
+      CHECK(norms);
+    }
+  }
+  worker_passed();
+}
+
+TEST_CASE("worker: sums with late ranks" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  int const ranks = comm.size();
+  std::int64_t const n = 100'000;
+  auto* const slot = rank.upload(std::vector<float>(static_cast<std::size_t>(ranks * n)));
+  auto* const sums = rank.upload(std::vector<float>(static_cast<std::size_t>(n)));
+  auto const read = [&] {
+    comm.read_others(
+        rank.stream(), tag(1), slot + comm.rank() * n, n * 4, [&](auto const& reading) {
+          zero::gpu_kernels::sum_of_peers<float, float>(
+              rank.stream(), reading, sums, n, true, nullptr);
+        });
+  };
+  std::int64_t wrong = 0;
+  float expected = 0;
+  auto const round = [&](int number, auto&& sum) {
+    auto const late = [&](int turn) {
+      if (turn % ranks == comm.rank()) {
+        zero::test::spin(rank.stream(), 3);
+      }
+    };
+    // Rank r brings number * 64 + r. Whoever is late has not written yet what the others want.
+    late(number);
+    std::vector<float> const mine(static_cast<std::size_t>(ranks * n),
+                                  static_cast<float>(number * 64 + comm.rank()));
+    zero::check_cuda(
+        cudaMemcpyAsync(slot, mine.data(), mine.size() * 4, cudaMemcpyHostToDevice, rank.stream()),
+        "cudaMemcpyAsync");
+    sum();
+    // Nobody may overwrite what a late one still reads.
+    zero::check_cuda(cudaMemsetAsync(slot, 0xFF, mine.size() * 4, rank.stream()),
+                     "cudaMemsetAsync");
+    expected += static_cast<float>(number * 64 * ranks + ranks * (ranks - 1) / 2);
+    for (float const got : rank.download(sums, n)) {
+      wrong += got == expected ? 0 : 1;
+    }
+  };
+  for (int number = 1; number <= 12; ++number) {
+    round(number, read);
+  }
+  // A graph may replay it.
+  zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeGlobal),
+                   "cudaStreamBeginCapture");
+  read();
+  cudaGraph_t captured = nullptr;
+  zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
+  {
+    zero::gpu::graph const graph(captured);
+    for (int number = 1; number <= 6; ++number) {
+      round(number, [&] { graph.launch(rank.stream()); });
+    }
+  }
+  CHECK(wrong == 0);
+  worker_passed();
+}
+
+TEST_CASE("worker: a sum without a peer" * doctest::skip(!is_worker())) {
+  auto rank = make_rank(5s);
+  auto& comm = rank.comm();
+  auto* const slot = rank.upload(std::vector<float>(static_cast<std::size_t>(comm.size()) * 4096));
+  auto* const sums = rank.upload(std::vector<float>(4096));
+  auto const start = std::chrono::steady_clock::now();
+  if (comm.rank() == 1) {
+    std::this_thread::sleep_for(9s);
+    CHECK_THROWS_AS(comm.check(), zero::peer_error);
+  } else {
+    comm.read_others(rank.stream(), tag(1), slot, 4096 * 4, [&](auto const& reading) {
+      zero::gpu_kernels::sum_of_peers<float, float>(
+          rank.stream(), reading, sums, 4096, false, nullptr);
+    });
+    zero::check_cuda(cudaStreamSynchronize(rank.stream()), "cudaStreamSynchronize");
+    CHECK_THROWS_AS(comm.check(), zero::peer_error);
+    CHECK(seconds_since(start) < 12);
+  }
+  worker_passed();
+}
+
 TEST_CASE("worker: what cannot be shared" * doctest::skip(!is_worker())) {
   auto rank = make_rank();
   auto& comm = rank.comm();
@@ -287,6 +427,14 @@ TEST_CASE("the laws of communicators hold for copies between the ranks of a host
   CHECK(run_workers("worker: groups with peers", 2));
 }
 
+TEST_CASE("sums that read the other ranks' memory give the bits of an exchange and a sum") {
+  for (int const n : {1, 2, 3}) {
+    CAPTURE(n);
+    CHECK(run_workers("worker: sums that read the others", n));
+  }
+  CHECK(run_workers("worker: sums with late ranks", 3));
+}
+
 TEST_CASE("the laws of communicators hold for copies between GPUs") {
   int count = 0;
   zero::check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -296,6 +444,9 @@ TEST_CASE("the laws of communicators hold for copies between GPUs") {
     CHECK(run_workers("worker: a peer that aborts", count, true));
     CHECK(run_workers("worker: a peer that stalls", count, true));
     CHECK(run_workers("worker: the owner frees first", count, true));
+    CHECK(run_workers("worker: sums that read the others", count, true));
+    CHECK(run_workers("worker: sums with late ranks", count, true));
+    CHECK(run_workers("worker: a sum without a peer", count, true));
   }
 }
 
@@ -308,6 +459,7 @@ TEST_CASE("a rank of the host that fails, leaves, dies or stalls is noticed by t
   CHECK(run_workers("worker: a peer that leaves", 3));
   CHECK(run_workers("worker: a peer that dies", 3));
   CHECK(run_workers("worker: a peer that stalls", 3));
+  CHECK(run_workers("worker: a sum without a peer", 3));
 }
 
 TEST_CASE("memory may be freed by its owner before the others have let go of it") {
