@@ -171,8 +171,7 @@ class nccl_communicator {
                    Launch&& launch) {
     link_->run(
         stream, tag, {collective::all_to_others, bytes}, "sum of the ranks", [&](ncclComm_t) {
-          launch(link_->reading(*link_->known(address, bytes), address));
-          link_->mark(stream);
+          link_->read(stream, address, bytes, launch);
           return ncclSuccess;
         });
   }

@@ -49,8 +49,11 @@ class peer_board {
   /// Where in a collective a flag belongs.
   enum class place : std::uint8_t {
     begin,  ///< the receiver's memory may be written
-    end     ///< the sender's bytes are there
+    end,    ///< the sender's bytes are there
+    read    ///< the owner's memory may be read, by a kernel that says itself when it has
   };
+
+  static constexpr int places = 3;
 
   /// A name that no other board has: a file of Linux's shared memory.
   [[nodiscard]] static std::string new_name() {
@@ -108,7 +111,7 @@ class peer_board {
 
   /// The byte at which the flag lies that rank `from` raises for rank `owner`.
   [[nodiscard]] std::int64_t offset_of(int owner, place where, int from) const noexcept {
-    return flags_begin(ranks_) + ((owner * 2 + static_cast<int>(where)) * ranks_ + from) *
+    return flags_begin(ranks_) + ((owner * places + static_cast<int>(where)) * ranks_ + from) *
                                      static_cast<std::int64_t>(sizeof(peer_flag));
   }
 
@@ -127,8 +130,9 @@ class peer_board {
   void release() noexcept {
     for (int owner = 0; owner < ranks_; ++owner) {
       for (int from = 0; from < ranks_; ++from) {
-        released(owner, place::begin, from).store(1);
-        released(owner, place::end, from).store(1);
+        for (place const where : {place::begin, place::end, place::read}) {
+          released(owner, where, from).store(1);
+        }
       }
     }
   }
@@ -249,7 +253,7 @@ class peer_board {
 
   [[nodiscard]] static constexpr std::int64_t bytes_for(int ranks) noexcept {
     constexpr std::int64_t page = 65536;
-    std::int64_t const used = flags_begin(ranks) + std::int64_t{2} * ranks * ranks * 64;
+    std::int64_t const used = flags_begin(ranks) + std::int64_t{places} * ranks * ranks * 64;
     return (used + page - 1) / page * page;
   }
 

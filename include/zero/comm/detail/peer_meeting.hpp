@@ -17,7 +17,7 @@ enum class meeting_act : std::uint8_t { raise, await, clear };
 /// A collective meets twice, at `peer_board::place::begin` and at `end`, whose flags are distinct.
 /// So a rank that raises a flag again knows that the last time is over: it has seen the owner come
 /// to the other place since, and the owner cleared the flag before. Values need not grow, and the
-/// same acts may be replayed by a graph.
+/// same acts may be replayed by a graph. (At `read` the other place is the end of the kernel.)
 template <class F>
 constexpr void for_each_act(int rank, int ranks, F&& f) {
   for (int i = 1; i < ranks; ++i) {

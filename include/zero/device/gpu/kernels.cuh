@@ -131,7 +131,7 @@ struct gpu_kernels {
 
   /// `sum` without an exchange: the others' parts are read where they lie, in the memory of their
   /// GPUs. The kernels of all ranks meet when they begin and before they end, so each must run this
-  /// at the same time. Its thread blocks, 128 at most, occupy their multiprocessors meanwhile.
+  /// at the same time. Its thread blocks, 256 at most, occupy their multiprocessors meanwhile.
   /// @param reading  the parts and where the kernels meet
   template <element W, element A>
   static void sum_of_peers(cudaStream_t stream,

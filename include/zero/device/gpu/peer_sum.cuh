@@ -93,12 +93,12 @@ __device__ inline void leave_peers(peer_meeting_flags const& flags, std::uint32_
   }
 }
 
-/// Norm blocks that a thread block sums side by side: reads of another GPU's memory take long, and
-/// so many are under way at a time.
-inline constexpr int peer_sum_batch = 4;
+/// Norm blocks that a thread block sums side by side, so that reads of both are under way at once.
+inline constexpr int peer_sum_batch = 2;
 
-/// Most thread blocks of the kernel: what fills the NVLinks of an H200 (64 reach half of that).
-inline constexpr std::int64_t peer_sum_blocks = 128;
+/// Most thread blocks of the kernel. With two norm blocks each, 64, 128 and 256 of them read 160,
+/// 290 and 302 GB/s of another H200's memory (the commands of docs/results_scaling.md).
+inline constexpr std::int64_t peer_sum_blocks = 256;
 
 /// Norm blocks [block, block + peer_sum_batch), all of them whole, as `sum_block` does each.
 template <class Parts, element A>
@@ -125,7 +125,6 @@ __device__ void sum_batch(
       }
     }
   }
-  double squares[peer_sum_batch];
 #pragma unroll
   for (int b = 0; b < peer_sum_batch; ++b) {
     A* const to = accumulator + first + b * norm_block;
@@ -137,9 +136,13 @@ __device__ void sum_batch(
       }
     }
     store<by>(to, norm_lane_elements, result[b]);
-    squares[b] = lane_squares(result[b]);
   }
   if (partials != nullptr) {
+    double squares[peer_sum_batch];
+#pragma unroll
+    for (int b = 0; b < peer_sum_batch; ++b) {
+      squares[b] = lane_squares(result[b]);
+    }
     double const total = block_sums<peer_sum_batch>(squares);
     if (threadIdx.x % 32 == 0 && threadIdx.x / 32 < peer_sum_batch) {
       partials[block + threadIdx.x / 32] = total;

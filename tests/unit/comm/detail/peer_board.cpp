@@ -39,7 +39,7 @@ TEST_CASE("every pair of ranks has a flag of its own at each place, on all board
     std::set<std::int64_t> offsets;
     for (int owner = 0; owner < world; ++owner) {
       for (int from = 0; from < world; ++from) {
-        for (place const where : {place::begin, place::end}) {
+        for (place const where : {place::begin, place::end, place::read}) {
           auto const offset = all[0].offset_of(owner, where, from);
           bool const fits = offset % 64 == 0 && offset + 64 <= all[0].bytes();
           CHECK(fits);
@@ -50,7 +50,7 @@ TEST_CASE("every pair of ranks has a flag of its own at each place, on all board
         }
       }
     }
-    CHECK(offsets.size() == static_cast<std::size_t>(2 * world * world));
+    CHECK(offsets.size() == static_cast<std::size_t>(peer_board::places * world * world));
   }
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("release lets go all that waits, on every rank, and raises nothing") {
   all[1].release();
   for (int owner = 0; owner < 3; ++owner) {
     for (int from = 0; from < 3; ++from) {
-      for (place const where : {place::begin, place::end}) {
+      for (place const where : {place::begin, place::end, place::read}) {
         CHECK(all[0].released(owner, where, from).load() == 1);
         CHECK(all[0].raised(owner, where, from).load() == 0);
       }

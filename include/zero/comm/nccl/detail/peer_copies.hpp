@@ -130,18 +130,22 @@ class peer_copies {
         last_.make_wait(stream);
       }
       stream_ = stream;
-      meet(peer_board::place::begin);
+      meet(stream, peer_board::place::begin);
     }
   }
 
   /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
   void close() {
     if (open_) {
-      meet(peer_board::place::end);
+      meet(stream_, peer_board::place::end);
       mark(stream_);
       open_ = false;
     }
   }
+
+  /// Meets the others before a kernel that reads their memory and meets them at its end: so that
+  /// not the kernel waits, on the multiprocessors, but the stream. One stream at a time.
+  void meet_readers(cudaStream_t stream) { meet(stream, peer_board::place::read); }
 
   /// A word of the host that kernels read: not 0 after a failure of this rank.
   [[nodiscard]] std::uint32_t const volatile* released_on_device() const noexcept {
@@ -202,7 +206,7 @@ class peer_copies {
         "cudaMemcpyAsync");
   }
 
-  void meet(peer_board::place where) {
+  void meet(cudaStream_t stream, peer_board::place where) {
     std::array<CUstreamBatchMemOpParams, std::size_t{3} * peer_board::max_ranks> acts;
     unsigned count = 0;
     for_each_act(board_->rank(), board_->ranks(), [&](meeting_act act, int owner, int from) {
@@ -223,7 +227,7 @@ class peer_copies {
       }
     });
     if (count > 0) {
-      check_driver(act_(stream_, count, acts.data(), 0), "cuStreamBatchMemOp");
+      check_driver(act_(stream, count, acts.data(), 0), "cuStreamBatchMemOp");
     }
   }
 

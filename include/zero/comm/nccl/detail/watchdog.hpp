@@ -102,14 +102,20 @@ class nccl_watchdog {
     wake();
   }
 
-  /// Makes this rank fail when another one has said on the board that it has. One atomic read
-  /// otherwise.
+  /// Whether another rank has said on the board that it has failed, and this one does not know it
+  /// yet. A few atomic reads.
+  [[nodiscard]] bool has_news() const noexcept {
+    auto const* const board = board_.load(std::memory_order_acquire);
+    return board != nullptr && board->any_failed() && !handle_.failed();
+  }
+
+  /// Makes this rank fail of the news, if there are any.
   /// @param step,unit,operation where this rank is
   void listen(std::int64_t step, char const* unit, char const* operation) {
-    auto* const board = board_.load(std::memory_order_acquire);
-    if (board == nullptr || !board->any_failed() || handle_.failed()) {
+    if (!has_news()) {
       return;
     }
+    auto* const board = board_.load(std::memory_order_acquire);
     if (auto const failure = board->failure_of_another()) {
       peer_error const error(
           "rank " + std::to_string(failure->origin) + " has failed: " + failure->why,

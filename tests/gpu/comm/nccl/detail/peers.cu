@@ -184,7 +184,8 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
                                std::int64_t{2047},
                                std::int64_t{2048},
                                std::int64_t{8 * 2048 + 5},
-                               std::int64_t{700'000}}) {
+                               std::int64_t{700'000},
+                               std::int64_t{3'000'000}}) {  // the stream waits, not the kernel
     std::int64_t const padded = (n + 255) / 256 * 256;
     auto* const slot = rank.upload(gradients(comm.rank(), padded * ranks, 1));
     auto* const received = rank.upload(
@@ -221,11 +222,9 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
   worker_passed();
 }
 
-TEST_CASE("worker: sums with late ranks" * doctest::skip(!is_worker())) {
-  auto rank = make_rank();
+static void check_late_ranks(rank_on_gpu& rank, std::int64_t n) {
   auto& comm = rank.comm();
   int const ranks = comm.size();
-  std::int64_t const n = 100'000;
   auto* const slot = rank.upload(std::vector<float>(static_cast<std::size_t>(ranks * n)));
   auto* const sums = rank.upload(std::vector<float>(static_cast<std::size_t>(n)));
   auto const read = [&] {
@@ -275,6 +274,12 @@ TEST_CASE("worker: sums with late ranks" * doctest::skip(!is_worker())) {
     }
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("worker: sums with late ranks" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  check_late_ranks(rank, 100'000);
+  check_late_ranks(rank, 1'500'000);  // 6 MB: the stream waits, not the kernel
   worker_passed();
 }
 
@@ -315,7 +320,7 @@ TEST_CASE("worker: what cannot be shared" * doctest::skip(!is_worker())) {
   if (zero::detail::nccl_features::of_library().memory) {
     zero::gpu::memory const mapped(4096, "mapped", zero::nccl_allocator());
     bool const last = comm.rank() == comm.size() - 1;  // one rank's is enough
-    CHECK(contains(refusal(last ? mapped.get() : sizes.get(), 4096), "memory of cudaMalloc"));
+    CHECK(contains(refusal(last ? mapped.get() : sizes.get(), 4096), "memory of one cudaMalloc"));
   }
   // Neither was a failure: the ranks agree.
   auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(comm.size())));
