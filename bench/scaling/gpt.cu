@@ -17,17 +17,18 @@
 // of one rank, whose time is the slowest GPU's. Together: the row of N ranks. Both within seconds,
 // on the same GPUs at the same load.
 //
-// `exposed` is the part of a step of N ranks that its communication adds: 1 - quiet / whole, where
-// a quiet step is the same engine's with the same plan, kernels and update of 1/N, but without
-// its large collectives (the 8 bytes a rank by which a step is agreed upon still travel, and keep
-// the ranks together). Turns of whole and of quiet steps alternate; the median of the turns' ratios
-// is taken. The time on one GPU would be no measure: from stage 1 on a rank updates 1/N of the
-// parameters, which hides as much as it saves.
+// `exposed` is the communication that nothing hides: the part of a step in which the user's stream
+// has nothing to do, between the visits of units and the operations of the step, as a timeline of
+// three steps shows it. The stamps cost a third of a percent, as the rows of one rank say.
 //
-// So `exposed` counts waiting as well as kernels that run slower beside the bytes. `waiting` is the
-// first alone: the part of a step in which the user's stream has nothing to do, from a timeline.
-// `slower_clock` is how much lower the multiprocessors' clock is in whole turns than in quiet ones:
-// under a power limit, what moves bytes slows down what computes.
+// `added` is all that communication adds to a step of N ranks: 1 - quiet / whole, where a quiet
+// step is the same engine's with the same plan, kernels and update of 1/N, but without its large
+// collectives (the 8 bytes a rank by which a step is agreed upon still travel, and keep the ranks
+// together). Turns of whole and of quiet steps alternate; the median of the turns' ratios is taken.
+// The time on one GPU would be no measure: from stage 1 on a rank updates 1/N of the parameters,
+// which hides as much as it saves. Besides what is exposed this holds kernels that run slower
+// beside the bytes, and a lower clock: `slower_clock` is how much lower the multiprocessors' clock
+// is in whole turns than in quiet ones, under the GPU's limit of power.
 #include "bench/support/nccl_settings.hpp"
 #include "bench/support/sm_clock.cuh"
 #include "bench/support/synthetic.cuh"
@@ -168,14 +169,14 @@ struct settings {
 
 /// Of one stage on so many ranks. Times are of the slowest rank.
 struct figures {
-  std::vector<double> ms;       ///< a step, one a turn
-  std::vector<double> quiet;    ///< a quiet step, one a turn; empty for one rank
-  std::vector<double> exposed;  ///< 1 - quiet / ms, one a turn
-  std::vector<double> slower;   ///< 1 - clock of a whole turn / clock of a quiet one
-  double waiting = 0;           ///< part of a step in which the user's stream waits
-  double fastest_ms = 0;        ///< of the fastest rank, the median of the turns
-  int skipped = 0;              ///< turns whose last step was skipped, which makes it shorter
-  double loss = 0;              ///< after the first steps, before any quiet one
+  std::vector<double> ms;      ///< a step, one a turn
+  std::vector<double> quiet;   ///< a quiet step, one a turn; empty for one rank
+  std::vector<double> added;   ///< 1 - quiet / ms, one a turn
+  std::vector<double> slower;  ///< 1 - clock of a whole turn / clock of a quiet one
+  double exposed = 0;          ///< part of a step in which the user's stream waits
+  double fastest_ms = 0;       ///< of the fastest rank, the median of the turns
+  int skipped = 0;             ///< turns whose last step was skipped, which makes it shorter
+  double loss = 0;             ///< after the first steps, before any quiet one
   std::int64_t parameters = 0;
   std::int64_t formula_bytes = 0;
   std::int64_t planned_bytes = 0;
@@ -357,11 +358,11 @@ template <class Stage>
       out.quiet.push_back(slowest(turn()));
       quiet = false;
       out.slower.push_back(1 - whole_megahertz / megahertz);
-      out.exposed.push_back(1 - out.quiet.back() / out.ms.back());
+      out.added.push_back(1 - out.quiet.back() / out.ms.back());
     }
     out.skipped += engine.result().applied ? 0 : 1;
   }
-  out.waiting = slowest(here.gather(waiting_part(engine, train_step)));
+  out.exposed = slowest(here.gather(exposed_part(engine, train_step)));
   out.fastest_ms = turns > 0 ? median(fastest) : 0;
   for (auto const& parameter : engine.parameters()) {
     out.parameters += parameter.elements;
@@ -373,10 +374,9 @@ template <class Stage>
 }
 
 /// The part of three steps in which the user's stream waits, between the visits of units and the
-/// operations of the step, as a timeline shows it: for communication, and some microseconds each
-/// for the stamps.
+/// operations of the step.
 template <class Engine, class Step>
-double waiting_part(Engine& engine, Step const& train_step) {
+double exposed_part(Engine& engine, Step const& train_step) {
   engine.start_timeline();
   for (int i = 0; i < 3; ++i) {
     train_step();
@@ -396,7 +396,7 @@ void print(bench::table& out, bench_state const& here, int stage, int ranks, fig
     return bench::text(static_cast<double>(bytes) * 1e-9, 4);
   };
   auto const part = [&](auto&& of) {
-    return f.exposed.empty() ? std::string("none") : bench::text(of(f.exposed), 4);
+    return f.added.empty() ? std::string("none") : bench::text(of(f.added), 4);
   };
   auto const least = [](std::vector<double> const& v) {
     return *std::min_element(v.begin(), v.end());
@@ -418,7 +418,7 @@ void print(bench::table& out, bench_state const& here, int stage, int ranks, fig
            part(median),
            part(least),
            part(most),
-           bench::text(f.waiting, 4),
+           bench::text(f.exposed, 4),
            f.slower.empty() ? "none" : bench::text(median(f.slower), 4),
            std::to_string(f.skipped),
            bench::text(f.loss, 5),
@@ -462,10 +462,10 @@ int run(settings const& with) {
                                                          {"ms_max", 9},
                                                          {"fastest_gpu_ms", 15},
                                                          {"quiet_ms", 9},
-                                                         {"exposed", 9},
-                                                         {"exposed_min", 12},
-                                                         {"exposed_max", 12},
-                                                         {"waiting", 8},
+                                                         {"added", 9},
+                                                         {"added_min", 12},
+                                                         {"added_max", 12},
+                                                         {"exposed", 8},
                                                          {"slower_clock", 13},
                                                          {"skipped", 8},
                                                          {"loss", 10},
