@@ -101,7 +101,9 @@ struct local_gpu_platform : gpu_memory_access {
 /// This process as one rank of several, as the environment says. Laws run with as many ranks as
 /// there are processes; their engines share the world, each on a communicator split from it.
 /// @tparam Registration what the engines' pools are made known by
-template <nccl_registration Registration = nccl_registration::none>
+/// @tparam ReadingBytes `nccl_options::peer_reading_bytes`
+template <nccl_registration Registration = nccl_registration::none,
+          std::int64_t ReadingBytes = nccl_options{}.peer_reading_bytes>
 struct nccl_platform : gpu_memory_access {
   using communicator = Nccl;
 
@@ -117,7 +119,7 @@ struct nccl_platform : gpu_memory_access {
       throw std::logic_error("a law asked for another number of ranks than there are processes");
     }
     check_cuda(cudaSetDevice(world().device()), "cudaSetDevice");
-    body(world().duplicate({.registration = Registration}));
+    body(world().duplicate({.registration = Registration, .peer_reading_bytes = ReadingBytes}));
   }
 };
 #endif

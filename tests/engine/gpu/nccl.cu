@@ -50,8 +50,12 @@ TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
   check_all_stages<zero::test::nccl_platform<>>();
 }
 
-TEST_CASE("so do copies between the ranks of a host") {
+TEST_CASE("so do sums that read the memory of the host's other ranks") {
   check_all_stages<zero::test::nccl_platform<zero::nccl_registration::peers>>();
+}
+
+TEST_CASE("so do copies between the ranks of a host") {
+  check_all_stages<zero::test::nccl_platform<zero::nccl_registration::peers, 0>>();
 }
 
 }  // namespace
