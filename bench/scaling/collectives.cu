@@ -203,7 +203,7 @@ class collectives_bench {
       char* const to = second + turn % 2 * most * 2 * others;
       if (in_place) {
         comm_.read_others(
-            sum_stream_.get(), next(), own + at * 2, count * 2, [&](auto const& reading) {
+            sum_stream_.get(), next(), own + at * 2, count * 2, at > 0, [&](auto const& reading) {
               zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
                   sum_stream_.get(),
                   reading,

@@ -161,6 +161,7 @@ class nccl_communicator {
   /// Calls `launch(peer_reading)`, which puts a kernel into `stream` that reads the others' `bytes`
   /// (`gpu_kernels::sum_of_peers`). Counts as `all_to_others` of so many bytes. Collective; calls
   /// that may overlap in time must be on one stream. Not inside a group.
+  /// @param continues the call before on this stream read another piece of the same shard
   /// @pre the bytes lie in a shard for which `reads_others`
   /// @throws peer_error, nccl_error, cuda_error this rank has failed
   template <class Launch>
@@ -168,10 +169,11 @@ class nccl_communicator {
                    collective_tag const& tag,
                    void const* address,
                    std::int64_t bytes,
+                   bool continues,
                    Launch&& launch) {
     link_->run(
         stream, tag, {collective::all_to_others, bytes}, "sum of the ranks", [&](ncclComm_t) {
-          link_->read(stream, address, bytes, launch);
+          link_->read(stream, address, bytes, continues, launch);
           return ncclSuccess;
         });
   }

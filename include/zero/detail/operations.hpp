@@ -312,10 +312,12 @@ class operations {
     if constexpr (can_read_others) {
       if (reads_others(op, r)) {
         auto const bytes = count * static_cast<std::int64_t>(sizeof(W));
-        communicator_->read_others(s, tag_of(op, context), own, bytes, [&](auto const& reading) {
-          kernels::template sum_of_peers<W, A>(
-              s, reading, accumulator, count, !op.has(flag_first), partials_of(op, r));
-        });
+        bool const continues = op.piece_begin > 0;
+        communicator_->read_others(
+            s, tag_of(op, context), own, bytes, continues, [&](auto const& reading) {
+              kernels::template sum_of_peers<W, A>(
+                  s, reading, accumulator, count, !op.has(flag_first), partials_of(op, r));
+            });
         return;
       }
     }

@@ -206,7 +206,7 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
       if (ranks == 1) {
         continue;
       }
-      comm.read_others(rank.stream(), tag(++sequence), own, n * 2, [&](auto const& reading) {
+      comm.read_others(rank.stream(), tag(++sequence), own, n * 2, add, [&](auto const& reading) {
         zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
             rank.stream(), reading, sum_of_peers, n, add, squares_of_peers);
       });
@@ -229,7 +229,7 @@ static void check_late_ranks(rank_on_gpu& rank, std::int64_t n) {
   auto* const sums = rank.upload(std::vector<float>(static_cast<std::size_t>(n)));
   auto const read = [&] {
     comm.read_others(
-        rank.stream(), tag(1), slot + comm.rank() * n, n * 4, [&](auto const& reading) {
+        rank.stream(), tag(1), slot + comm.rank() * n, n * 4, false, [&](auto const& reading) {
           zero::gpu_kernels::sum_of_peers<float, float>(
               rank.stream(), reading, sums, n, true, nullptr);
         });
@@ -293,7 +293,7 @@ TEST_CASE("worker: a sum without a peer" * doctest::skip(!is_worker())) {
     std::this_thread::sleep_for(9s);
     CHECK_THROWS_AS(comm.check(), zero::peer_error);
   } else {
-    comm.read_others(rank.stream(), tag(1), slot, 4096 * 4, [&](auto const& reading) {
+    comm.read_others(rank.stream(), tag(1), slot, 4096 * 4, false, [&](auto const& reading) {
       zero::gpu_kernels::sum_of_peers<float, float>(
           rank.stream(), reading, sums, 4096, false, nullptr);
     });
