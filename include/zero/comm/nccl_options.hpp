@@ -54,10 +54,11 @@ struct nccl_options {
   nccl_registration registration = nccl_registration::none;
 
   /// `nccl_registration::peers`: most bytes of a shard whose sum reads the other ranks'
-  /// contributions where they lie, by one kernel. It spares the receive buffers' traffic and
-  /// several launches; larger shards travel in pieces, by copy engines, each summed while the next
-  /// one comes. 0: none. The same on all ranks.
-  std::int64_t peer_reading_bytes = std::int64_t{1} << 40;
+  /// contributions where they lie, by one kernel: that is faster in itself, but takes
+  /// multiprocessors from the products beside it for as long as the bytes travel. Larger shards
+  /// travel in pieces, by copy engines, each summed while the next one comes. 0: all do. The same on
+  /// all ranks.
+  std::int64_t peer_reading_bytes = std::int64_t{64} << 20;
 
   /// Bytes of the largest collective that the constructor runs, so that NCCL connects and allocates
   /// before the first step. 0 runs the small ones alone.

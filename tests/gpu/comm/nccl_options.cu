@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
 
 TEST_CASE("the loaded NCCL says its version, and features follow it") {
   int const version = zero::nccl_library_version();
@@ -23,4 +24,5 @@ TEST_CASE("the defaults are the contract's") {
   CHECK(options.cta_policy == zero::nccl_cta_policy::library);
   CHECK(options.blocking);
   CHECK_FALSE(options.split);
+  CHECK(options.peer_reading_bytes == std::int64_t{64} << 20);
 }
