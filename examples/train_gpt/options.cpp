@@ -144,6 +144,11 @@ constexpr option_row table[] = {
      "local|nccl",
      "how ranks talk: threads of one process, or processes that a launcher starts [local]",
      [](options& o, given const& g) { g.read(o.comm, {"local", "nccl"}); }},
+    {"--registration",
+     words_after::one,
+     "none|peers",
+     "with --comm nccl; peers: the processes of one host reach each other's memory [none]",
+     [](options& o, given const& g) { g.read(o.registration, {"none", "peers"}); }},
     {"--deterministic",
      words_after::none,
      "",
@@ -287,6 +292,9 @@ void check_together(options const& o) {
   }
   if (o.comm == "nccl" && o.device != "gpu") {
     throw bad_input("--comm nccl needs --device gpu.");
+  }
+  if (o.registration != "none" && o.comm != "nccl") {
+    throw bad_input("--registration peers needs --comm nccl.");
   }
   if (o.device == "gpu" &&
       (o.shape.channels % 8 != 0 || o.shape.vocabulary % 8 != 0 ||

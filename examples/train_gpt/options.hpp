@@ -28,6 +28,7 @@ struct options {
   std::string offload = "none";
   std::string device = "host";
   std::string comm = "local";
+  std::string registration = "none";  ///< of NCCL's ranks
   bool deterministic = false;
 
   // What is trained, and how long.

@@ -62,6 +62,7 @@ json to_json(run_report const& run) {
       {"optimizer", o.optimizer},
       {"device", o.device},
       {"communicator", o.comm},
+      {"registration", o.registration},
       {"matrix_products", run.matrix_products},
       {"attention", run.attention},
       {"deterministic", o.deterministic},

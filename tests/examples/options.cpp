@@ -148,6 +148,8 @@ TEST_CASE("bad input is refused with one sentence that names it") {
       {{"--device", "tpu"}, "tpu"},
       {{"--comm", "nccl"}, "--device gpu"},
       {{"--comm", "mpi"}, "mpi"},
+      {{"--registration", "peers"}, "--comm nccl"},
+      {{"--registration", "windows"}, "windows"},
       {{"--vocabulary", "255"}, "255"},
       {{"--device", "gpu", "--channels", "100"}, "--channels"},
       {{"--device", "gpu", "--channels", "256", "--heads", "1"}, "--heads"},

@@ -283,7 +283,10 @@ run_report train(options const& chosen, corpus const& text) {
 template <class Engine>
   requires std::is_same_v<typename Engine::communicator_type, zero::nccl_communicator>
 run_report train(options const& chosen, corpus const& text) {
-  zero::nccl_communicator communicator = zero::Nccl::from_environment();
+  zero::nccl_options links;
+  links.registration = chosen.registration == "peers" ? zero::nccl_registration::peers
+                                                      : zero::nccl_registration::none;
+  zero::nccl_communicator communicator = zero::Nccl::from_environment(links);
   zero::check_cuda(cudaSetDevice(communicator.device()), "cudaSetDevice");
   watch_driver();
   std::int64_t const bytes_before = device_bytes_taken();
