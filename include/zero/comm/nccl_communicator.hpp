@@ -33,8 +33,8 @@ namespace zero {
 /// hangs in a kernel, and all later calls and `check` throw the reason, with rank, step, unit and
 /// operation. What was in flight leaves undefined bytes. NCCL carries no tags and no texts: another
 /// rank learns of the failure by its own watchdog. With `nccl_registration::peers` the ranks tell
-/// each other, within some ten milliseconds, with rank and reason; one that has left or whose
-/// process has ended is missed after a second.
+/// each other, within some ten milliseconds, with rank and reason; a rank whose process has ended
+/// is missed as soon as it is wanted, one that has left after five seconds.
 ///
 /// **Sums** are formed by NCCL in the wire type, in an order that it chooses by size; a prescale is
 /// rounded to the wire type and multiplied in it (`ncclRedOpCreatePreMulSum`).
@@ -260,7 +260,7 @@ class nccl_communicator {
 
   /// This rank makes no more calls: any later one throws here. Those it has made complete on the
   /// others undisturbed. NCCL has no way to tell the others; one that still wants this rank fails
-  /// after its limit; with `nccl_registration::peers` a second after this rank's calls have ended.
+  /// after its limit; with `nccl_registration::peers` five seconds after it wanted it.
   void leave() noexcept { link_->leave(); }
 
   /// Throws the failure of this rank, if there is one, and with `nccl_registration::peers` that of
@@ -274,7 +274,7 @@ class nccl_communicator {
   /// that holds collectives, as it watches an operation. Does nothing while the stream is captured.
   /// @throws cuda_error
   void begin_watch(cudaStream_t stream, collective_tag const& tag) {
-    link_->watchdog->begin(stream, tag, collective::all_gather, true);
+    link_->begin_watch(stream, tag);
   }
 
   /// Ends what `begin_watch` began. @throws cuda_error

@@ -16,8 +16,9 @@ enum class nccl_registration : std::uint8_t {
               ///< on all ranks
   peers,  ///< CUDA IPC between the ranks of one host: `all_gather` and `all_to_others` into known
           ///< memory are copies by copy engines, which take no multiprocessor from the products
-          ///< beside them; NCCL moves the rest. Memory of `cudaMalloc`, same sizes and offsets on
-          ///< all ranks; GPUs with peer access; at most 64 ranks
+          ///< beside them, sums read the others' memory, and NCCL moves the rest. Memory of
+          ///< `cudaMalloc`, same sizes and offsets on all ranks; GPUs with peer access; at most 64
+          ///< ranks
 };
 
 /// Which part of the GPU NCCL's kernels may take.
@@ -31,7 +32,8 @@ enum class nccl_cta_policy : std::uint8_t {
 /// stay in force (`NCCL_NVLS_ENABLE` among them).
 struct nccl_options {
   /// How long an operation may take once it has begun, and the ranks may take to find each other.
-  /// Past it this rank aborts its communicator and fails with a message.
+  /// Past it this rank aborts its communicator and fails with a message. A replayed step is one
+  /// operation.
   std::chrono::milliseconds limit = std::chrono::seconds(120);
 
   /// The device of this rank; -1: what `Nccl::from_environment` makes of `LOCAL_RANK`, otherwise
@@ -56,8 +58,8 @@ struct nccl_options {
   /// `nccl_registration::peers`: most bytes of a shard whose sum reads the other ranks'
   /// contributions where they lie, by one kernel: that is faster in itself, but takes
   /// multiprocessors from the products beside it for as long as the bytes travel. Larger shards
-  /// travel in pieces, by copy engines, each summed while the next one comes. 0: all do. The same on
-  /// all ranks.
+  /// travel in pieces, by copy engines, each summed while the next one comes. 0: all do. The same
+  /// on all ranks.
   std::int64_t peer_reading_bytes = std::int64_t{64} << 20;
 
   /// Bytes of the largest collective that the constructor runs, so that NCCL connects and allocates

@@ -40,8 +40,8 @@ class rank_exchange {
         communicator.all_gather(s, tag, own, window, bytes);
       });
     }
-    // What has arrived counts, even if another rank has failed since: ranks that compare their
-    // plans all come to the same sentence.
+    // What has arrived counts, even if another rank has failed since, unless that may have cut the
+    // exchange short: ranks that compare their plans all come to the same sentence.
     core_->settle();
     download(core_->device(), all, window, bytes * world);
   }

@@ -18,7 +18,7 @@ enum class operation_kind : std::uint8_t {
   exchange,        ///< the other ranks' parts of one piece of the gradients, into a receive buffer
   reduce_scatter,  ///< the communicator's own reduce-scatter, in place (`Reduction<Native>`)
   sum,             ///< adds the own part and what was received, in rank order, into the
-                   ///< accumulators of the shard
+                   ///< accumulators of the shard; or reads the others' memory in place of that
   gather_sums,     ///< all-gather of the summed shards of the accumulators (stage 0)
   norm,            ///< total of the squared gradients of the rank's shard
   agree,           ///< all-gather of one small record a rank; decides norm, skip, clip and scale
@@ -201,6 +201,8 @@ struct access_list {
       if (op.gradient_slot >= 0) {
         a.add(gradient_slot, op.gradient_slot, false);
       }
+      // Where sums read the other ranks' memory, these read here what `exchange` declares. So who
+      // writes that must wait for `sum`, as all do: they touch the slot, or the accumulators.
       a.add(accumulators, op.unit, true);
       if (op.has(flag_last)) {
         a.add(partials, 0, true);

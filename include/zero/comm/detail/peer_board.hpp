@@ -23,8 +23,8 @@ namespace zero::detail {
 /// One rank's sign to another one that it has come to a place in its stream.
 ///
 /// Both words are read as one of 64 bits: whoever waits is let go by either of them. The sender's
-/// device sets `raised`, the waiting one clears it; the waiting rank's host sets `released`, for
-/// good, after a failure.
+/// device sets `raised`, the waiting one clears it; hosts set `released`, for good, after a
+/// failure. Kernels that wait for other ranks read `released` of the flag of a rank with itself.
 struct alignas(64) peer_flag {
   std::uint32_t raised;
   std::uint32_t released;

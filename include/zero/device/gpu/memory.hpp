@@ -118,8 +118,9 @@ class memory {
   }
 
  private:
-  /// What is taken for so many bytes: whole pages of 2 MiB, which the driver gives out anyway. Where
-  /// a range ended inside one, copies to it from other processes (CUDA IPC) were a quarter slower.
+  /// What is taken for so many bytes: whole pages of 2 MiB, which the driver gives out anyway.
+  /// Where a range ended inside one, copies to it from other processes (CUDA IPC) were a quarter
+  /// slower.
   [[nodiscard]] static constexpr std::int64_t in_pages(std::int64_t bytes) noexcept {
     constexpr std::int64_t page = std::int64_t{2} << 20;
     return bytes < page ? bytes : (bytes + page - 1) / page * page;

@@ -24,6 +24,8 @@ struct peer_parts {
   [[nodiscard]] __device__ T const* of(int k) const { return at[k]; }
 };
 
+static_assert(norm_lanes >= most_peers, "a thread of a block meets a rank");
+
 /// Raises a flag in another GPU's memory, behind everything that was written before.
 __device__ inline void raise_flag(std::uint32_t* flag, std::uint32_t value) {
   __threadfence_system();

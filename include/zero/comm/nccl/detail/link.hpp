@@ -30,6 +30,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,11 +128,12 @@ class nccl_link {
             std::int64_t bytes,
             bool continues,
             Launch&& launch) {
+    expects(!handle.in_group(), "zero::Nccl: read_others must not be called inside a group");
     if (bytes > std::int64_t{4} << 20 && !continues) {
       peers_->copies().meet_readers(stream);
     }
     launch(peers_->reading(*known(address, bytes), address));
-    peers_->copies().mark(stream);
+    peers_->copies().mark_reader(stream);
   }
 
   /// Throws the failure of this rank, or of another one that has said so.
@@ -150,6 +152,14 @@ class nccl_link {
   void leave() noexcept {
     left = true;
     watchdog->leave();
+  }
+
+  /// See `nccl_communicator::begin_watch`.
+  void begin_watch(cudaStream_t stream, collective_tag const& tag) {
+    if (peers_ != nullptr) {
+      peers_->copies().follow(stream);
+    }
+    watchdog->begin(stream, tag, collective::all_gather, true);
   }
 
   /// See `nccl_communicator::end_watch`.
@@ -270,22 +280,28 @@ class nccl_link {
   /// Ends what the destructor must not end in silence: waits for the operations in flight. The
   /// watchdog ends the wait when one of them takes too long.
   void finish() noexcept {
-    auto const end = std::chrono::steady_clock::now() + options.limit;
-    while (!handle.failed() && (!watchdog->idle() || !copies_ended())) {
-      if (watchdog->idle() && std::chrono::steady_clock::now() >= end) {
+    std::optional<deadline> until;  // for what nobody watches
+    while (!handle.failed()) {
+      bool const idle = watchdog->idle();
+      if (idle && copies_ended()) {
+        break;
+      }
+      if (idle && !until.has_value()) {
+        until.emplace(options.limit);
+      }
+      if (idle && until->passed()) {
         abort("its last operations have not ended");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    bool const whole = !handle.failed();
-    if (whole && peers_ != nullptr) {
+    if (!handle.failed() && peers_ != nullptr) {
       peers_->board().leave();
     }
     watchdog.reset();
-    if (whole) {
-      registry_.clear(handle.get());
-    } else {
+    if (handle.failed()) {
       let_go();
+    } else {
+      registry_.clear(handle.get());
     }
     on_device([this] { peers_.reset(); });
   }

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,9 +34,9 @@ namespace zero::detail {
 /// time, so collectives of different streams wait for each other; those of a capture must be
 /// ordered by the capture.
 ///
-/// A failed rank's waits are let go by its host (`peer_board::release`), and what it has enqueued
-/// then runs on: it may write into the others' memory what it should not, at any time. It says on
-/// the board that it has failed before that, so whoever has seen no failure has seen no such byte.
+/// After a failure all ranks' waits are let go (`peer_board::release`), and what they have enqueued
+/// then runs on: it may write into the others' memory what it should not, at any time. Whoever has
+/// failed says so on the board before that, so whoever has seen no failure has seen no such byte.
 class peer_copies {
  public:
   /// Makes the board's flags known to this rank's device, the current one.
@@ -43,7 +44,8 @@ class peer_copies {
   explicit peer_copies(peer_board& board)
       : board_(&board),
         act_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
-        last_(gpu::event_timing::off) {
+        last_(gpu::event_timing::off),
+        reads_(gpu::event_timing::off) {
     check_cuda(cudaHostRegister(board.address(),
                                 static_cast<std::size_t>(board.bytes()),
                                 cudaHostRegisterMapped | cudaHostRegisterPortable),
@@ -125,11 +127,10 @@ class peer_copies {
   void open(cudaStream_t stream) {
     expects(!open_ || stream == stream_,
             "zero::Nccl: the calls of a group must all be on one stream");
-    if (!std::exchange(open_, true)) {
-      if (stream != stream_ && !is_captured(stream)) {
-        last_.make_wait(stream);
-      }
+    if (!open_) {
+      follow(stream);
       stream_ = stream;
+      open_ = true;
       meet(stream, peer_board::place::begin);
     }
   }
@@ -137,9 +138,36 @@ class peer_copies {
   /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
   void close() {
     if (open_) {
-      meet(stream_, peer_board::place::end);
-      mark(stream_);
+      meet(*stream_, peer_board::place::end);
       open_ = false;
+      if (is_captured(*stream_)) {
+        stream_.reset();  // when it runs, and where, is not known
+      } else {
+        last_.record(*stream_);
+      }
+    }
+  }
+
+  /// Makes a stream wait for the latest meeting of another one.
+  void follow(cudaStream_t stream) {
+    if (stream != stream_ && !is_captured(stream)) {
+      last_.make_wait(stream);
+    }
+  }
+
+  /// Notes that a stream holds meetings up to here that were not enqueued by this object's calls:
+  /// those of a graph. @pre it has followed
+  void mark(cudaStream_t stream) {
+    if (!is_captured(stream)) {
+      last_.record(stream);
+      stream_ = stream;
+    }
+  }
+
+  /// Notes that a stream has a kernel up to here that reads the others' memory.
+  void mark_reader(cudaStream_t stream) {
+    if (!is_captured(stream)) {
+      reads_.record(stream);
     }
   }
 
@@ -147,7 +175,7 @@ class peer_copies {
   /// not the kernel waits, on the multiprocessors, but the stream. One stream at a time.
   void meet_readers(cudaStream_t stream) { meet(stream, peer_board::place::read); }
 
-  /// A word of the host that kernels read: not 0 after a failure of this rank.
+  /// A word of the host that kernels read: not 0 after a failure of any rank of the host.
   [[nodiscard]] std::uint32_t const volatile* released_on_device() const noexcept {
     int const me = board_->rank();
     auto const at = flags_ +
@@ -158,13 +186,6 @@ class peer_copies {
 
   // --- the end -----------------------------------------------------------------------------------
 
-  /// Notes that meetings may be under way in a stream up to here, e.g. in a graph.
-  void mark(cudaStream_t stream) {
-    if (!is_captured(stream)) {
-      last_.record(stream);
-    }
-  }
-
   /// Waits for what was enqueued; whether it has ended in time. An exception between `open` and
   /// `close` leaves that unknown, and so does an error of the device.
   [[nodiscard]] bool ended_within(std::chrono::nanoseconds limit) const noexcept {
@@ -173,7 +194,7 @@ class peer_copies {
     }
     auto const end = std::chrono::steady_clock::now() + limit;
     try {
-      while (!last_.ready()) {
+      while (!last_.ready() || !reads_.ready()) {
         if (std::chrono::steady_clock::now() >= end) {
           return false;
         }
@@ -235,8 +256,9 @@ class peer_copies {
   decltype(&cuStreamBatchMemOp) act_;
   CUdeviceptr flags_ = 0;
   std::vector<peer_range> ranges_;
-  gpu::event last_;
-  cudaStream_t stream_ = nullptr;
+  gpu::event last_;                     // behind the latest meeting
+  gpu::event reads_;                    // behind the latest kernel that reads
+  std::optional<cudaStream_t> stream_;  // of the latest meeting
   bool open_ = false;
 };
 

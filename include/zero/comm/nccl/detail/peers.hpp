@@ -63,6 +63,7 @@ class nccl_peers {
   /// What a kernel needs to read, in each rank's memory, what this rank has at `address`.
   /// @pre `range` holds it
   [[nodiscard]] peer_reading reading(peer_range const& range, void const* address) const {
+    static_assert(peer_board::max_ranks <= most_peers);
     peer_reading result{};
     auto const& words = *copies_->range_of(words_.get(), words_.size());
     for (int k = 0; k < board_.ranks(); ++k) {

@@ -132,7 +132,7 @@ class nccl_watchdog {
 
  private:
   static constexpr std::size_t streams = 4;
-  static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(1);
+  static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(5);
 
   [[nodiscard]] static bool captured(cudaStream_t stream) noexcept {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -153,6 +153,8 @@ class nccl_watchdog {
       try {
         look();
         say_left();
+      } catch (peer_error const& error) {
+        handle_.fail(std::current_exception(), error.rank(), error.what());
       } catch (...) {
         handle_.fail(std::current_exception());
       }
@@ -189,14 +191,19 @@ class nccl_watchdog {
       throw_asynchronous(error);
     }
     auto const now = operation_ring::clock::now();
-    expect_no_death(here);
+    if (pending != nullptr) {
+      expect_no_death(here);
+    }
     int const gone = gone_for_long(now);
     for (auto& stream : watched_) {
       if (auto const* const late = stream.overdue(now, limit_, last_)) {
-        throw_peer(*late,
-                   "rank " + std::to_string(handle_.rank()) + "'s " + at(*late) +
-                       " has not ended within " + deadline(limit_).text() +
-                       " of its begin; another rank has failed, stalled or left");
+        throw_peer(
+            *late,
+            "rank " + std::to_string(handle_.rank()) + "'s " + at(*late) +
+                " has not ended within " + deadline(limit_).text() +
+                " of its begin; another rank has failed, stalled or left" +
+                (stream.oldest_is_graph() ? ", or the graph takes longer than nccl_options::limit"
+                                          : ""));
       }
       auto const* const late = gone < 0 ? nullptr : stream.overdue(now, grace, last_);
       if (late != nullptr && !stream.oldest_is_graph()) {

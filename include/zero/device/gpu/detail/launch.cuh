@@ -62,10 +62,25 @@ void launch(char const* name,
   }
 }
 
+/// Whether a GPU runs code that was compiled for compute capability 9.0 or newer: of what the
+/// program has, the driver takes the newest that the GPU can run. Code of 8.0 does not wait for the
+/// kernel ahead of it, wherever it runs.
+/// @param capability of the GPU, e.g. 90
+[[nodiscard]] constexpr bool runs_code_of_sm_90([[maybe_unused]] int capability) noexcept {
+  bool result = false;
+#ifdef __CUDA_ARCH_LIST__
+  for (int const architecture : {__CUDA_ARCH_LIST__}) {  // ascending, 900 for 9.0
+    result = architecture / 10 <= capability ? architecture >= 900 : result;
+  }
+#endif
+  return result;
+}
+
 /// The same for a kernel that begins with `wait_for_previous_kernel`: on GPUs of compute capability
-/// 9.0 and newer its thread blocks are brought to the multiprocessors while the kernel ahead of it
-/// ends, which hides a microsecond or two of each launch, in graphs as well ("programmatic
-/// dependent launch"). Order and results are those of `launch`.
+/// 9.0 and newer, where it was compiled for them, its thread blocks are brought to the
+/// multiprocessors while the kernel ahead of it ends, which hides a microsecond or two of each
+/// launch, in graphs as well ("programmatic dependent launch"). Order and results are those of
+/// `launch`.
 template <class Kernel, class... Arguments>
 void launch_early(char const* name,
                   Kernel* kernel,
@@ -76,13 +91,17 @@ void launch_early(char const* name,
   if (blocks > 0) {
     int device = 0;
     int major = 0;
+    int minor = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
     check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
                "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+               "cudaDeviceGetAttribute");
+    bool const waits = runs_code_of_sm_90(10 * major + minor);
     cudaLaunchAttribute early{};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
-    launch_with(major >= 9 ? &early : nullptr, name, kernel, blocks, threads, stream, arguments...);
+    launch_with(waits ? &early : nullptr, name, kernel, blocks, threads, stream, arguments...);
   }
 }
 

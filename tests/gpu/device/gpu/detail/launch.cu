@@ -67,6 +67,18 @@ TEST_CASE("kernels that are launched early keep their order, in a stream and in 
   CHECK(numbers.values() == std::vector<int>(static_cast<std::size_t>(blocks * threads), 400));
 }
 
+#ifdef __CUDA_ARCH_LIST__
+TEST_CASE("kernels are launched early where the GPU runs code that waits for the one ahead") {
+  bool any = false;
+  for (int const architecture : {__CUDA_ARCH_LIST__}) {
+    any = any || architecture >= 900;
+    CHECK(detail::runs_code_of_sm_90(architecture / 10) == (architecture >= 900));
+  }
+  CHECK_FALSE(detail::runs_code_of_sm_90(86));
+  CHECK(detail::runs_code_of_sm_90(1000) == any);
+}
+#endif
+
 TEST_CASE("no blocks are no launch, and too many are an error") {
   gpu_array<std::int64_t> const numbers(1);
   auto const launch = [&](std::int64_t blocks) {
