@@ -38,7 +38,7 @@ struct peer_meeting_flags {
   static constexpr int ended = begun + stride;            ///< blocks that have ended
 
   /// Bytes of a rank's words, which are 0 at first.
-  static constexpr std::int64_t bytes = (ended + stride) * 4;
+  static constexpr std::int64_t bytes = std::int64_t{4} * (ended + stride);
 };
 
 }  // namespace detail

@@ -21,7 +21,7 @@ class world {
  public:
   explicit world(int ranks)
       : ranks_(ranks),
-        flags_(static_cast<std::size_t>(2 * ranks * ranks)),
+        flags_(std::size_t{2} * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks)),
         released_(static_cast<std::size_t>(ranks)),
         streams_(static_cast<std::size_t>(ranks)),
         at_(static_cast<std::size_t>(ranks)),
@@ -87,7 +87,8 @@ class world {
   };
 
   [[nodiscard]] int& flag(int owner, int where, int from) {
-    return flags_[static_cast<std::size_t>((owner * 2 + where) * ranks_ + from)];
+    int const index = (owner * 2 + where) * ranks_ + from;
+    return flags_[static_cast<std::size_t>(index)];
   }
 
   void meet(int r, int where) {
