@@ -191,9 +191,6 @@ class nccl_watchdog {
       throw_asynchronous(error);
     }
     auto const now = operation_ring::clock::now();
-    if (pending != nullptr) {
-      expect_no_death(here);
-    }
     int const gone = gone_for_long(now);
     for (auto& stream : watched_) {
       if (auto const* const late = stream.overdue(now, limit_, last_)) {
@@ -212,6 +209,9 @@ class nccl_watchdog {
                        std::to_string(handle_.rank()) + " is at " + at(*late),
                    gone);
       }
+    }
+    if (auto const* const wanting = oldest()) {  // what has ended is no longer there
+      expect_no_death(*wanting);
     }
     if (handle_.inside_for(now) >= limit_) {
       throw_peer(last_,
