@@ -578,37 +578,35 @@ class engine_core {
     }
   }
 
-  /// Whether the communicator is told of a pool.
-  [[nodiscard]] bool is_registered(pool p) const {
-    auto const travel = travel_of(plan_)[static_cast<std::size_t>(p)];
+  /// Calls `f(p)` for each pool of which the communicator is told, where it can make use of that.
+  template <class F>
+  void for_registered_pools(F&& f) const {
+    auto const travel = travel_of(plan_);
     bool sources = true;
     if constexpr (requires { communicator_.registers_sources(); }) {
       sources = communicator_.registers_sources();
     }
-    return memory_.allocated_bytes(p) > 0 &&
-           (travel.received || travel.summed || (travel.sent && sources));
+    for (int i = 0; i < pool_count; ++i) {
+      auto const p = static_cast<pool>(i);
+      auto const& t = travel[static_cast<std::size_t>(i)];
+      if (memory_.allocated_bytes(p) > 0 && (t.received || t.summed || (t.sent && sources))) {
+        f(p);
+      }
+    }
   }
 
   /// Tells a communicator that can make use of it where the pools lie that collectives touch.
   void register_pools() {
     if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
-      for (int i = 0; i < pool_count; ++i) {
-        auto const p = static_cast<pool>(i);
-        if (is_registered(p)) {
-          communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
-        }
-      }
+      for_registered_pools([this](pool p) {
+        communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
+      });
     }
   }
 
   void deregister_pools() noexcept {
     if constexpr (requires { communicator_.deregister_memory(nullptr); }) {
-      for (int i = 0; i < pool_count; ++i) {
-        auto const p = static_cast<pool>(i);
-        if (is_registered(p)) {
-          communicator_.deregister_memory(memory_.base(p));
-        }
-      }
+      for_registered_pools([this](pool p) { communicator_.deregister_memory(memory_.base(p)); });
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/text.hpp"
 #include "tests/support/wild.hpp"
@@ -25,10 +26,10 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using zero::collective_tag;
 using zero::local_gpu_communicator;
 using zero::local_gpu_world;
 using zero::test::contains;
+using zero::test::gather_tag;
 
 using rank_on_gpu = zero::test::gpu_rank<local_gpu_communicator>;
 
@@ -38,14 +39,6 @@ static_assert(std::is_nothrow_move_assignable_v<local_gpu_communicator>);
 static_assert(!std::is_copy_constructible_v<local_gpu_communicator>);
 
 namespace {
-
-collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
-  return {.sequence = sequence,
-          .step = step,
-          .unit = 3,
-          .operation_name = "gather",
-          .unit_name = "blocks.3"};
-}
 
 /// Runs `body(rank_on_gpu&)` on each rank of a world on one device.
 template <class Body>
@@ -88,8 +81,9 @@ TEST_CASE_TEMPLATE(
     zero::Local::run(ranks, [&](zero::local_communicator comm) {
       auto const r = static_cast<std::size_t>(comm.rank());
       scattered[r] = reduced[r] = zero::laws::contribution<W>(comm.rank(), shard * ranks, false, 9);
-      comm.reduce_scatter({}, tag(1), scattered[r].data(), shard, zero::dtype_of<W>, prescale);
-      comm.all_reduce({}, tag(2), reduced[r].data(), shard * ranks, zero::dtype_of<W>);
+      comm.reduce_scatter(
+          {}, gather_tag(1), scattered[r].data(), shard, zero::dtype_of<W>, prescale);
+      comm.all_reduce({}, gather_tag(2), reduced[r].data(), shard * ranks, zero::dtype_of<W>);
     });
     std::atomic<std::size_t> differing{0};
     on_ranks(ranks, [&](rank_on_gpu& rank) {
@@ -97,8 +91,9 @@ TEST_CASE_TEMPLATE(
       auto const mine = zero::laws::contribution<W>(rank.comm().rank(), shard * ranks, false, 9);
       W* const a = rank.upload(mine);
       W* const b = rank.upload(mine);
-      rank.comm().reduce_scatter(rank.stream(), tag(1), a, shard, zero::dtype_of<W>, prescale);
-      rank.comm().all_reduce(rank.stream(), tag(2), b, shard * ranks, zero::dtype_of<W>);
+      rank.comm().reduce_scatter(
+          rank.stream(), gather_tag(1), a, shard, zero::dtype_of<W>, prescale);
+      rank.comm().all_reduce(rank.stream(), gather_tag(2), b, shard * ranks, zero::dtype_of<W>);
       auto const own = static_cast<std::int64_t>(r) * shard;
       auto const got = rank.download(a + own, shard);
       std::vector<W> const expected(scattered[r].begin() + own, scattered[r].begin() + own + shard);
@@ -117,7 +112,7 @@ TEST_CASE("a call returns before the device has done anything") {
     int* const receive = rank.upload(std::vector<int>(2));
     zero::test::spin(rank.stream(), 300);
     for (std::uint64_t i = 1; i <= 20; ++i) {
-      rank.comm().all_gather(rank.stream(), tag(i), send, receive, sizeof(int));
+      rank.comm().all_gather(rank.stream(), gather_tag(i), send, receive, sizeof(int));
     }
     early += cudaStreamQuery(rank.stream()) == cudaErrorNotReady ? 1 : 0;
     CHECK((rank.download(receive, 2) == std::vector<int>{40, 41}));
@@ -139,7 +134,7 @@ TEST_CASE("what a rank writes before and after a call reaches nobody at the wron
       auto const value = [&](int r) { return static_cast<unsigned char>(r * 20 + round); };
       zero::check_cuda(cudaMemsetAsync(send, value(me), n, rank.stream()), "cudaMemsetAsync");
       rank.comm().all_gather(
-          rank.stream(), tag(static_cast<std::uint64_t>(round) + 1), send, receive, n);
+          rank.stream(), gather_tag(static_cast<std::uint64_t>(round) + 1), send, receive, n);
       zero::check_cuda(cudaMemsetAsync(send, 0xEE, n, rank.stream()), "cudaMemsetAsync");
       if (round % 5 == 4) {
         auto const got = rank.download(receive, 3 * n);
@@ -163,7 +158,7 @@ TEST_CASE("a rank that throws makes the others fail within a second, with rank, 
       }
       int* const buffer = rank.upload(std::vector<int>(2));
       try {
-        rank.comm().all_gather(rank.stream(), tag(1), buffer, buffer, sizeof(int));
+        rank.comm().all_gather(rank.stream(), gather_tag(1), buffer, buffer, sizeof(int));
       } catch (zero::peer_error const& error) {
         told = error.what();
         throw;
@@ -183,7 +178,7 @@ TEST_CASE("a rank that does not come is named after the limit") {
              [](rank_on_gpu& rank) {
                int* const buffer = rank.upload(std::vector<int>(2));
                if (rank.comm().rank() == 0) {
-                 rank.comm().all_gather(rank.stream(), tag(1), buffer, buffer, sizeof(int));
+                 rank.comm().all_gather(rank.stream(), gather_tag(1), buffer, buffer, sizeof(int));
                } else {
                  std::this_thread::sleep_for(1s);
                }
@@ -198,7 +193,7 @@ TEST_CASE("ranks that come to different calls are told") {
     on_ranks(2, [](rank_on_gpu& rank) {
       int* const buffer = rank.upload(std::vector<int>(2));
       rank.comm().all_gather(
-          rank.stream(), tag(1, 4 + rank.comm().rank()), buffer, buffer, sizeof(int));
+          rank.stream(), gather_tag(1, 4 + rank.comm().rank()), buffer, buffer, sizeof(int));
     });
   });
   CHECK(contains(told, "all ranks must make the same calls in the same order"));
@@ -209,7 +204,7 @@ TEST_CASE("a call of CUDA that fails makes all ranks fail") {
     on_ranks(2, [](rank_on_gpu& rank) {
       int* const buffer = rank.upload(std::vector<int>(2));
       rank.comm().broadcast(
-          rank.stream(), tag(1), rank.comm().rank() == 1 ? nullptr : buffer, sizeof(int), 0);
+          rank.stream(), gather_tag(1), rank.comm().rank() == 1 ? nullptr : buffer, sizeof(int), 0);
     });
   });
   CHECK(contains(told, "cudaMemcpyAsync"));
@@ -220,8 +215,8 @@ TEST_CASE("duplicates are worlds of their own") {
     int* const send = rank.upload(std::vector<int>(1, rank.comm().rank()));
     int* const receive = rank.upload(std::vector<int>(2));
     auto other = rank.comm().duplicate();
-    other.all_gather(rank.stream(), tag(1), send, receive, sizeof(int));
-    rank.comm().all_gather(rank.stream(), tag(5), send, receive, sizeof(int));
+    other.all_gather(rank.stream(), gather_tag(1), send, receive, sizeof(int));
+    rank.comm().all_gather(rank.stream(), gather_tag(5), send, receive, sizeof(int));
     CHECK((rank.download(receive, 2) == std::vector<int>{0, 1}));
   });
 }
@@ -232,8 +227,8 @@ TEST_CASE("a world of one can be captured") {
     int* const receive = rank.upload(std::vector<int>(1));
     zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeThreadLocal),
                      "cudaStreamBeginCapture");
-    rank.comm().all_gather(rank.stream(), tag(1), send, receive, sizeof(int));
-    rank.comm().all_reduce(rank.stream(), tag(2), receive, 1, zero::dtype::fp32);
+    rank.comm().all_gather(rank.stream(), gather_tag(1), send, receive, sizeof(int));
+    rank.comm().all_reduce(rank.stream(), gather_tag(2), receive, 1, zero::dtype::fp32);
     cudaGraph_t captured = nullptr;
     zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
     zero::gpu::graph const graph(captured);

@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/text.hpp"
@@ -30,10 +31,10 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using zero::collective_tag;
 using zero::Nccl;
 using zero::nccl_communicator;
 using zero::test::contains;
+using zero::test::gather_tag;
 using zero::test::is_worker;
 using zero::test::run_workers;
 using zero::test::worker_passed;
@@ -46,14 +47,6 @@ static_assert(std::is_nothrow_move_assignable_v<nccl_communicator>);
 static_assert(!std::is_copy_constructible_v<nccl_communicator>);
 
 namespace {
-
-collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
-  return {.sequence = sequence,
-          .step = step,
-          .unit = 3,
-          .operation_name = "gather",
-          .unit_name = "blocks.3"};
-}
 
 /// With `nccl_registration::peers` all that is uploaded is known to the other ranks.
 rank_on_gpu make_rank(zero::nccl_options options = {}) {
@@ -73,7 +66,7 @@ bool gathers(rank_on_gpu& rank, nccl_communicator& comm) {
   }
   int* const send = rank.upload(std::vector<int>(1, comm.rank()));
   int* const receive = rank.upload(std::vector<int>(expected.size()));
-  comm.all_gather(rank.stream(), tag(1), send, receive, sizeof(int));
+  comm.all_gather(rank.stream(), gather_tag(1), send, receive, sizeof(int));
   return rank.download(receive, comm.size()) == expected;
 }
 
@@ -81,7 +74,8 @@ bool gathers(rank_on_gpu& rank, nccl_communicator& comm) {
 std::string error_of_gather(rank_on_gpu& rank) {
   try {
     int* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
-    rank.comm().all_gather(rank.stream(), tag(1), buffer + rank.comm().rank(), buffer, sizeof(int));
+    rank.comm().all_gather(
+        rank.stream(), gather_tag(1), buffer + rank.comm().rank(), buffer, sizeof(int));
     static_cast<void>(cudaStreamSynchronize(rank.stream()));
     rank.comm().check();
   } catch (std::exception const& error) {
@@ -136,9 +130,9 @@ static void check_capture(rank_on_gpu& rank) {
   zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeGlobal),
                    "cudaStreamBeginCapture");
   std::this_thread::sleep_for(100ms);  // the watchdog looks several times in the meantime
-  comm.all_to_others(rank.stream(), tag(1), send, n * 4, received, n * 4);
-  comm.reduce_scatter(rank.stream(), tag(2), sums, n, zero::dtype::fp32, 0.5);
-  comm.all_gather(rank.stream(), tag(3), sums + comm.rank() * n, sums, n * 4);
+  comm.all_to_others(rank.stream(), gather_tag(1), send, n * 4, received, n * 4);
+  comm.reduce_scatter(rank.stream(), gather_tag(2), sums, n, zero::dtype::fp32, 0.5);
+  comm.all_gather(rank.stream(), gather_tag(3), sums + comm.rank() * n, sums, n * 4);
   cudaGraph_t captured = nullptr;
   zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
   {
@@ -152,7 +146,7 @@ static void check_capture(rank_on_gpu& rank) {
                 buffer, mine.data(), mine.size() * 4, cudaMemcpyHostToDevice, rank.stream()),
             "cudaMemcpyAsync");
       }
-      comm.begin_watch(rank.stream(), tag(4));
+      comm.begin_watch(rank.stream(), gather_tag(4));
       graph.launch(rank.stream());
       comm.end_watch(rank.stream());
       auto const got = rank.download(received, n * (ranks - 1));
@@ -192,7 +186,7 @@ TEST_CASE("worker: the host runs ahead" * doctest::skip(!is_worker())) {
   auto* const buffer = rank.upload(std::vector<int>(static_cast<std::size_t>(comm.size()), 7));
   zero::test::spin(rank.stream(), 500);
   for (std::uint64_t i = 1; i <= 20; ++i) {
-    comm.all_gather(rank.stream(), tag(i), buffer + comm.rank(), buffer, sizeof(int));
+    comm.all_gather(rank.stream(), gather_tag(i), buffer + comm.rank(), buffer, sizeof(int));
   }
   CHECK(cudaStreamQuery(rank.stream()) == cudaErrorNotReady);
   zero::check_cuda(cudaStreamSynchronize(rank.stream()), "cudaStreamSynchronize");
@@ -213,12 +207,12 @@ static void check_no_memory_is_taken(rank_on_gpu& rank) {
   auto* const other = rank.upload(std::vector<float>(static_cast<std::size_t>(n * comm.size())));
   auto const round = [&] {
     comm.begin_group();
-    comm.all_gather(rank.stream(), tag(1), buffer + comm.rank() * n, buffer, n * 4);
-    comm.all_gather(rank.stream(), tag(2), other + comm.rank() * n, other, n * 4);
+    comm.all_gather(rank.stream(), gather_tag(1), buffer + comm.rank() * n, buffer, n * 4);
+    comm.all_gather(rank.stream(), gather_tag(2), other + comm.rank() * n, other, n * 4);
     comm.end_group();
-    comm.all_to_others(rank.stream(), tag(3), buffer, n * 4, other, n * 4);
-    comm.reduce_scatter(rank.stream(), tag(4), buffer, n, zero::dtype::fp32, 0.5);
-    comm.all_reduce(rank.stream(), tag(5), buffer, n, zero::dtype::fp32);
+    comm.all_to_others(rank.stream(), gather_tag(3), buffer, n * 4, other, n * 4);
+    comm.reduce_scatter(rank.stream(), gather_tag(4), buffer, n, zero::dtype::fp32, 0.5);
+    comm.all_reduce(rank.stream(), gather_tag(5), buffer, n, zero::dtype::fp32);
     zero::check_cuda(cudaStreamSynchronize(rank.stream()), "cudaStreamSynchronize");
   };
   std::size_t before = 0;
@@ -266,7 +260,7 @@ TEST_CASE("worker: registered memory" * doctest::skip(!is_worker())) {
     auto* const bytes = static_cast<std::byte*>(buffer.get());
     zero::check_cuda(cudaMemsetAsync(bytes + comm.rank() * n, comm.rank() + 1, n, rank.stream()),
                      "cudaMemsetAsync");
-    comm.all_gather(rank.stream(), tag(1), bytes + comm.rank() * n, bytes, n);
+    comm.all_gather(rank.stream(), gather_tag(1), bytes + comm.rank() * n, bytes, n);
     auto const got = rank.download(bytes, n * comm.size());
     bool right = true;
     for (std::size_t i = 0; i < got.size(); i += 4099) {
@@ -312,7 +306,8 @@ TEST_CASE("worker: a rank that aborts" * doctest::skip(!is_worker())) {
   auto rank = make_rank({.limit = 3s});
   if (rank.comm().rank() == 0) {
     int* const buffer = rank.upload(std::vector<int>(8));
-    rank.comm().all_gather(rank.stream(), tag(1), buffer, buffer, sizeof(int));  // nobody comes
+    rank.comm().all_gather(
+        rank.stream(), gather_tag(1), buffer, buffer, sizeof(int));  // nobody comes
     rank.comm().abort("the user's reason");
     static_cast<void>(cudaStreamSynchronize(rank.stream()));  // ends, because of the abort
     CHECK(contains(error_of_gather(rank), "the user's reason"));
@@ -331,10 +326,11 @@ TEST_CASE("worker: an error in a group" * doctest::skip(!is_worker())) {
   int* const buffer = rank.upload(std::vector<int>(8));
   comm.begin_group();
   comm.begin_group();
-  comm.all_gather(rank.stream(), tag(1), buffer + comm.rank(), buffer, sizeof(int));
+  comm.all_gather(rank.stream(), gather_tag(1), buffer + comm.rank(), buffer, sizeof(int));
   comm.leave();
-  CHECK_THROWS_AS(comm.all_gather(rank.stream(), tag(2), buffer + comm.rank(), buffer, sizeof(int)),
-                  zero::logic_error);
+  CHECK_THROWS_AS(
+      comm.all_gather(rank.stream(), gather_tag(2), buffer + comm.rank(), buffer, sizeof(int)),
+      zero::logic_error);
   CHECK_THROWS_AS(comm.end_group(), zero::logic_error);  // the group has ended with the error
   static_cast<void>(cudaStreamSynchronize(rank.stream()));
   CHECK_THROWS_AS(comm.check(), zero::logic_error);

@@ -98,8 +98,8 @@ __device__ inline void leave_peers(peer_meeting_flags const& flags, std::uint32_
 /// Norm blocks that a thread block sums side by side, so that reads of both are under way at once.
 inline constexpr int peer_sum_batch = 2;
 
-/// Most thread blocks of the kernel. With two norm blocks each, 64, 128 and 256 of them read 160,
-/// 290 and 302 GB/s of another H200's memory (the commands of docs/results_scaling.md).
+/// Most thread blocks of the kernel. 128 read 293 and 256 read 302 GB/s of another H200's memory
+/// (`bench_scaling_collectives --registration peers --peer-reading 256`, 256 MiB).
 inline constexpr std::int64_t peer_sum_blocks = 256;
 
 /// Norm blocks [block, block + peer_sum_batch), all of them whole, as `sum_block` does each.

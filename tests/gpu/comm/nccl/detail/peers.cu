@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/text.hpp"
@@ -30,10 +31,10 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using zero::collective_tag;
 using zero::Nccl;
 using zero::nccl_communicator;
 using zero::test::contains;
+using zero::test::gather_tag;
 using zero::test::is_worker;
 using zero::test::run_workers;
 using zero::test::worker_passed;
@@ -41,14 +42,6 @@ using zero::test::worker_passed;
 using rank_on_gpu = zero::test::gpu_rank<nccl_communicator>;
 
 namespace {
-
-collective_tag tag(std::uint64_t sequence, std::int64_t step = 4) {
-  return {.sequence = sequence,
-          .step = step,
-          .unit = 3,
-          .operation_name = "gather",
-          .unit_name = "blocks.3"};
-}
 
 rank_on_gpu make_rank(std::chrono::milliseconds limit = 60s) {
   zero::nccl_options options;
@@ -62,7 +55,7 @@ rank_on_gpu make_rank(std::chrono::milliseconds limit = 60s) {
 std::string error_of_gather(rank_on_gpu& rank, int* buffer, std::int64_t step = 4) {
   try {
     rank.comm().all_gather(
-        rank.stream(), tag(1, step), buffer + rank.comm().rank(), buffer, sizeof(int));
+        rank.stream(), gather_tag(1, step), buffer + rank.comm().rank(), buffer, sizeof(int));
     zero::check_cuda(cudaStreamSynchronize(rank.stream()), "cudaStreamSynchronize");
     rank.comm().check();
   } catch (std::exception const& error) {
@@ -107,9 +100,9 @@ TEST_CASE("worker: late ranks" * doctest::skip(!is_worker())) {
     auto const sequence = static_cast<std::uint64_t>(round) + 1;
     bool const gather = round % 2 == 0;
     if (gather) {
-      comm.all_gather(rank.stream(), tag(sequence), send, receive, n);
+      comm.all_gather(rank.stream(), gather_tag(sequence), send, receive, n);
     } else {
-      comm.all_to_others(rank.stream(), tag(sequence), send, n, receive, n);
+      comm.all_to_others(rank.stream(), gather_tag(sequence), send, n, receive, n);
     }
     zero::check_cuda(
         cudaMemsetAsync(send, 0xEE, static_cast<std::size_t>(ranks * n), rank.stream()),
@@ -149,11 +142,11 @@ TEST_CASE("worker: groups with peers" * doctest::skip(!is_worker())) {
   zero::gpu::memory const unknown(256, "unknown");
   auto* const third = static_cast<int*>(unknown.get());
   comm.begin_group();
-  comm.all_gather(rank.stream(), tag(1), send, first, sizeof(int));
+  comm.all_gather(rank.stream(), gather_tag(1), send, first, sizeof(int));
   comm.begin_group();
-  comm.all_gather(rank.stream(), tag(2), send, third, sizeof(int));  // NCCL's
+  comm.all_gather(rank.stream(), gather_tag(2), send, third, sizeof(int));  // NCCL's
   comm.end_group();
-  comm.all_gather(rank.stream(), tag(3), send, second, sizeof(int));
+  comm.all_gather(rank.stream(), gather_tag(3), send, second, sizeof(int));
   comm.end_group();
   for (int* const buffer : {first, second, third}) {
     auto const got = rank.download(buffer, ranks);
@@ -198,7 +191,8 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
       auto* const squares = rank.upload(blank);
       auto* const squares_of_peers = rank.upload(blank);
       auto* const own = slot + comm.rank() * padded;
-      comm.all_to_others(rank.stream(), tag(++sequence), slot, padded * 2, received, padded * 2);
+      comm.all_to_others(
+          rank.stream(), gather_tag(++sequence), slot, padded * 2, received, padded * 2);
       zero::gpu_kernels::sum<zero::bf16, float>(
           rank.stream(), own, received, padded, comm.rank(), ranks, sum, n, add, squares);
       CHECK(comm.reads_others(own, n * 2) == (ranks > 1));
@@ -206,10 +200,11 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
       if (ranks == 1) {
         continue;
       }
-      comm.read_others(rank.stream(), tag(++sequence), own, n * 2, add, [&](auto const& reading) {
-        zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
-            rank.stream(), reading, sum_of_peers, n, add, squares_of_peers);
-      });
+      comm.read_others(
+          rank.stream(), gather_tag(++sequence), own, n * 2, add, [&](auto const& reading) {
+            zero::gpu_kernels::sum_of_peers<zero::bf16, float>(
+                rank.stream(), reading, sum_of_peers, n, add, squares_of_peers);
+          });
       bool const equal = rank.download(sum, padded) == rank.download(sum_of_peers, padded);
       bool const norms = rank.download(squares, zero::norm_blocks(n)) ==
                          rank.download(squares_of_peers, zero::norm_blocks(n));
@@ -228,11 +223,15 @@ static void check_late_ranks(rank_on_gpu& rank, std::int64_t n) {
   auto* const slot = rank.upload(std::vector<float>(static_cast<std::size_t>(ranks * n)));
   auto* const sums = rank.upload(std::vector<float>(static_cast<std::size_t>(n)));
   auto const read = [&] {
-    comm.read_others(
-        rank.stream(), tag(1), slot + comm.rank() * n, n * 4, false, [&](auto const& reading) {
-          zero::gpu_kernels::sum_of_peers<float, float>(
-              rank.stream(), reading, sums, n, true, nullptr);
-        });
+    comm.read_others(rank.stream(),
+                     gather_tag(1),
+                     slot + comm.rank() * n,
+                     n * 4,
+                     false,
+                     [&](auto const& reading) {
+                       zero::gpu_kernels::sum_of_peers<float, float>(
+                           rank.stream(), reading, sums, n, true, nullptr);
+                     });
   };
   std::int64_t wrong = 0;
   float expected = 0;
@@ -293,7 +292,7 @@ TEST_CASE("worker: a sum without a peer" * doctest::skip(!is_worker())) {
     std::this_thread::sleep_for(9s);
     CHECK_THROWS_AS(comm.check(), zero::peer_error);
   } else {
-    comm.read_others(rank.stream(), tag(1), slot, 4096 * 4, false, [&](auto const& reading) {
+    comm.read_others(rank.stream(), gather_tag(1), slot, 4096 * 4, false, [&](auto const& reading) {
       zero::gpu_kernels::sum_of_peers<float, float>(
           rank.stream(), reading, sums, 4096, false, nullptr);
     });
