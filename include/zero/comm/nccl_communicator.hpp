@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/comm/concepts.hpp>
+#include <zero/comm/nccl/detail/calls.hpp>
 #include <zero/comm/nccl/detail/connect.hpp>
 #include <zero/comm/nccl/detail/link.hpp>
 #include <zero/comm/nccl_options.hpp>
@@ -138,12 +139,14 @@ class nccl_communicator {
                 copies.all_to_others(stream, range, send, send_stride_bytes, receive, bytes);
               },
               [&](ncclComm_t by) {
-                return link_->exchange(by,
-                                       stream,
-                                       static_cast<std::byte const*>(send),
-                                       send_stride_bytes,
-                                       static_cast<std::byte*>(receive),
-                                       bytes);
+                return detail::nccl_exchange(by,
+                                             rank(),
+                                             size(),
+                                             stream,
+                                             static_cast<std::byte const*>(send),
+                                             send_stride_bytes,
+                                             static_cast<std::byte*>(receive),
+                                             bytes);
               });
         });
   }
@@ -199,7 +202,7 @@ class nccl_communicator {
                                           static_cast<std::byte*>(buffer) + rank() * bytes,
                                           static_cast<std::size_t>(elements),
                                           detail::nccl_type(type),
-                                          link_->sum_of(comm, type, prescale),
+                                          link_->sums.of(comm, type, prescale),
                                           comm,
                                           stream);
                });

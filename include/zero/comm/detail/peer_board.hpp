@@ -20,18 +20,18 @@
 
 namespace zero::detail {
 
-/// One rank's sign to another one that it has come to a place in its stream.
+/// Where the devices of two ranks say to each other how far their streams have come.
 ///
-/// Both words are read as one of 64 bits: whoever waits is let go by either of them. The sender's
-/// device sets `raised`, the waiting one clears it; hosts set `released`, for good, after a
-/// failure. Kernels that wait for other ranks read `released` of the flag of a rank with itself.
+/// Both words are read as one of 64 bits: whoever waits is let go by either of them. Devices write
+/// `state` (`meeting_act`); hosts set `released`, for good, after a failure. Kernels that wait for
+/// other ranks read `released` of the flag of a rank with itself.
 struct alignas(64) peer_flag {
-  std::uint32_t raised;
+  std::uint32_t state;
   std::uint32_t released;
 };
 
-/// Memory that the processes of one host share: a flag for each pair of ranks and place, which
-/// their devices raise and await (`peer_meeting`), and who has failed or left, and why.
+/// Memory that the processes of one host share: flags for each pair of ranks, which their devices
+/// write and await (`meeting_act`), and who has failed or left, and why.
 ///
 /// Every rank holds a lock on a byte of the segment, which the system lets go with the process,
 /// however it ends; so the others learn of a death, unless children that the rank has forked live
@@ -46,14 +46,13 @@ class peer_board {
   /// Bytes of a name, its end included.
   static constexpr std::size_t name_bytes = 64;
 
-  /// Where in a collective a flag belongs.
-  enum class place : std::uint8_t {
-    begin,  ///< the receiver's memory may be written
-    end,    ///< the sender's bytes are there
-    read    ///< the owner's memory may be read, by a kernel that says itself when it has
+  /// What the meetings at a flag are for.
+  enum class flag : std::uint8_t {
+    moves,  ///< copies into the owner's memory
+    reads   ///< kernels that read it
   };
 
-  static constexpr int places = 3;
+  static constexpr int flags = 2;
 
   /// A name that no other board has: a file of Linux's shared memory.
   [[nodiscard]] static std::string new_name() {
@@ -109,20 +108,20 @@ class peer_board {
   /// Bytes of the segment, a multiple of the page size.
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_for(ranks_); }
 
-  /// The byte at which the flag lies that rank `from` raises for rank `owner`.
-  [[nodiscard]] std::int64_t offset_of(int owner, place where, int from) const noexcept {
-    return flags_begin(ranks_) + ((owner * places + static_cast<int>(where)) * ranks_ + from) *
+  /// The byte at which the flag lies that rank `from` has with rank `owner`.
+  [[nodiscard]] std::int64_t offset_of(flag which, int owner, int from) const noexcept {
+    return flags_begin(ranks_) + ((owner * flags + static_cast<int>(which)) * ranks_ + from) *
                                      static_cast<std::int64_t>(sizeof(peer_flag));
   }
 
-  /// The word of a flag that devices raise and clear.
-  [[nodiscard]] std::atomic_ref<std::uint32_t> raised(int owner, place where, int from) const {
-    return word(offset_of(owner, where, from) + std::int64_t{offsetof(peer_flag, raised)});
+  /// The word of a flag that devices write.
+  [[nodiscard]] std::atomic_ref<std::uint32_t> state(flag which, int owner, int from) const {
+    return word(offset_of(which, owner, from) + std::int64_t{offsetof(peer_flag, state)});
   }
 
   /// The word of a flag that hosts set after a failure.
-  [[nodiscard]] std::atomic_ref<std::uint32_t> released(int owner, place where, int from) const {
-    return word(offset_of(owner, where, from) + std::int64_t{offsetof(peer_flag, released)});
+  [[nodiscard]] std::atomic_ref<std::uint32_t> released(flag which, int owner, int from) const {
+    return word(offset_of(which, owner, from) + std::int64_t{offsetof(peer_flag, released)});
   }
 
   /// Lets go whatever on any rank's device waits for another, now and from now on. What they do
@@ -130,8 +129,8 @@ class peer_board {
   void release() noexcept {
     for (int owner = 0; owner < ranks_; ++owner) {
       for (int from = 0; from < ranks_; ++from) {
-        for (place const where : {place::begin, place::end, place::read}) {
-          released(owner, where, from).store(1);
+        for (flag const which : {flag::moves, flag::reads}) {
+          released(which, owner, from).store(1);
         }
       }
     }
@@ -253,7 +252,7 @@ class peer_board {
 
   [[nodiscard]] static constexpr std::int64_t bytes_for(int ranks) noexcept {
     constexpr std::int64_t page = 65536;
-    std::int64_t const used = flags_begin(ranks) + std::int64_t{places} * ranks * ranks * 64;
+    std::int64_t const used = flags_begin(ranks) + std::int64_t{flags} * ranks * ranks * 64;
     return (used + page - 1) / page * page;
   }
 

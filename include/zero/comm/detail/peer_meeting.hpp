@@ -7,27 +7,63 @@
 
 namespace zero::detail {
 
-/// What a rank's stream does to meet the others, in order: raises its flag with each of them,
-/// awaits theirs, and clears these for the next time.
-enum class meeting_act : std::uint8_t { raise, await, clear };
+/// Where the streams of the ranks meet.
+enum class meeting_place : std::uint8_t {
+  begin,  ///< of a collective: the receivers' memory may be written
+  end,    ///< of that collective: the senders' bytes are there
+  read    ///< the others' memory may be read, by a kernel that says itself when it has
+};
 
-/// Calls `f(act, owner, from)` for each act of rank `rank` of `ranks`: on the flag that rank `from`
-/// raises for rank `owner`.
+/// One stream operation of a meeting, on a flag of `peer_board`.
+struct meeting_act {
+  enum class kind : std::uint8_t {
+    write,  ///< sets the flag to `value`, behind all that the stream has written before
+    await   ///< waits until the flag has the bit `value`
+  };
+
+  kind what;
+  peer_board::flag flag;
+  int owner;
+  int from;
+  std::uint32_t value;
+};
+
+/// Calls `f(meeting_act)` for what the stream of rank `rank` of `ranks` does at a place, in order.
 ///
-/// A collective meets twice, at `peer_board::place::begin` and at `end`, whose flags are distinct.
-/// So a rank that raises a flag again knows that the last time is over: it has seen the owner come
-/// to the other place since, and the owner cleared the flag before. Values need not grow, and the
-/// same acts may be replayed by a graph. (At `read` the other place is the end of the kernel.)
+/// Of two ranks each asks the other and answers: at the begin of a collective a rank writes 1 into
+/// its flag with the other, and awaits the other's 1; at the end it writes 2 over the other's 1,
+/// and awaits that its own has become 2. So the ranks write a flag in turn, each after it has seen
+/// what the one before wrote: none is overwritten unseen, none has to be cleared, and values need
+/// not grow, so that a graph may replay the acts.
+///
+/// Before kernels that read, a rank awaits the other's 1 and clears it. The next one comes when the
+/// kernels have met at their end, hence after that.
 template <class F>
-constexpr void for_each_act(int rank, int ranks, F&& f) {
-  for (int i = 1; i < ranks; ++i) {
-    f(meeting_act::raise, (rank + i) % ranks, rank);
-  }
-  for (int i = 1; i < ranks; ++i) {
-    f(meeting_act::await, rank, (rank + i) % ranks);
-  }
-  for (int i = 1; i < ranks; ++i) {
-    f(meeting_act::clear, rank, (rank + i) % ranks);
+constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
+  using enum meeting_act::kind;
+  constexpr std::uint32_t cleared = 0;
+  constexpr std::uint32_t asked = 1;
+  constexpr std::uint32_t answered = 2;
+  auto const with_others = [&](auto&& act) {  // from the next one on, so that not all ask the same
+    for (int i = 1; i < ranks; ++i) {
+      f(act((rank + i) % ranks));
+    }
+  };
+  using enum peer_board::flag;
+  switch (where) {
+    case meeting_place::begin:
+      with_others([&](int other) { return meeting_act{write, moves, other, rank, asked}; });
+      with_others([&](int other) { return meeting_act{await, moves, rank, other, asked}; });
+      break;
+    case meeting_place::end:
+      with_others([&](int other) { return meeting_act{write, moves, rank, other, answered}; });
+      with_others([&](int other) { return meeting_act{await, moves, other, rank, answered}; });
+      break;
+    case meeting_place::read:
+      with_others([&](int other) { return meeting_act{write, reads, other, rank, asked}; });
+      with_others([&](int other) { return meeting_act{await, reads, rank, other, asked}; });
+      with_others([&](int other) { return meeting_act{write, reads, rank, other, cleared}; });
+      break;
   }
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 using zero::detail::peer_board;
-using place = zero::detail::peer_board::place;
+using flag = zero::detail::peer_board::flag;
 
 namespace {
 
@@ -32,32 +32,32 @@ std::vector<peer_board> boards(int ranks) {
 
 }  // namespace
 
-TEST_CASE("every pair of ranks has a flag of its own at each place, on all boards the same") {
+TEST_CASE("every pair of ranks has flags of its own for each purpose, on all boards the same") {
   for (int const world : {1, 2, 5, 64}) {
     CAPTURE(world);
     auto const all = boards(world);
     std::set<std::int64_t> offsets;
     for (int owner = 0; owner < world; ++owner) {
       for (int from = 0; from < world; ++from) {
-        for (place const where : {place::begin, place::end, place::read}) {
-          auto const offset = all[0].offset_of(owner, where, from);
+        for (flag const which : {flag::moves, flag::reads}) {
+          auto const offset = all[0].offset_of(which, owner, from);
           bool const fits = offset % 64 == 0 && offset + 64 <= all[0].bytes();
           CHECK(fits);
           offsets.insert(offset);
           auto const value = static_cast<std::uint32_t>(offset);
-          all[static_cast<std::size_t>(from)].raised(owner, where, from).store(value);
-          CHECK(all[static_cast<std::size_t>(owner)].raised(owner, where, from).load() == value);
+          all[static_cast<std::size_t>(from)].state(which, owner, from).store(value);
+          CHECK(all[static_cast<std::size_t>(owner)].state(which, owner, from).load() == value);
         }
       }
     }
-    CHECK(offsets.size() == static_cast<std::size_t>(peer_board::places * world * world));
+    CHECK(offsets.size() == static_cast<std::size_t>(peer_board::flags * world * world));
   }
 }
 
 TEST_CASE("a new board has no flag, no failure and no absent rank") {
   auto const all = boards(3);
-  CHECK(all[1].raised(0, place::begin, 2).load() == 0);
-  CHECK(all[1].released(0, place::begin, 2).load() == 0);
+  CHECK(all[1].state(flag::moves, 0, 2).load() == 0);
+  CHECK(all[1].released(flag::moves, 0, 2).load() == 0);
   CHECK_FALSE(all[1].any_failed());
   CHECK_FALSE(all[1].failure_of_another().has_value());
   CHECK(all[1].left_other() == -1);
@@ -93,9 +93,9 @@ TEST_CASE("release lets go all that waits, on every rank, and raises nothing") {
   all[1].release();
   for (int owner = 0; owner < 3; ++owner) {
     for (int from = 0; from < 3; ++from) {
-      for (place const where : {place::begin, place::end, place::read}) {
-        CHECK(all[0].released(owner, where, from).load() == 1);
-        CHECK(all[0].raised(owner, where, from).load() == 0);
+      for (flag const which : {flag::moves, flag::reads}) {
+        CHECK(all[0].released(which, owner, from).load() == 1);
+        CHECK(all[0].state(which, owner, from).load() == 0);
       }
     }
   }

@@ -3,26 +3,24 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/deadline.hpp>
+#include <zero/comm/nccl/detail/calls.hpp>
 #include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/nccl/detail/own_calls.hpp>
 #include <zero/comm/nccl/detail/peers.hpp>
 #include <zero/comm/nccl/detail/registry.hpp>
 #include <zero/comm/nccl/detail/watchdog.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
-#include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
-#include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
-#include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/stream.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -37,11 +35,6 @@
 
 namespace zero::detail {
 
-/// NCCL's name of an element type.
-[[nodiscard]] constexpr ncclDataType_t nccl_type(dtype type) noexcept {
-  return type == dtype::fp32 ? ncclFloat32 : type == dtype::bf16 ? ncclBfloat16 : ncclFloat16;
-}
-
 /// What stands behind a `nccl_communicator` at an address that does not change: the handle, the
 /// thread that watches it, and what all collectives have in common.
 class nccl_link {
@@ -52,7 +45,7 @@ class nccl_link {
         registry_(settings.registration),
         watchdog(std::make_unique<nccl_watchdog>(handle, settings)) {
     try {
-      warm_up();
+      own_calls().warm_up(options.warm_up_bytes);
       if (options.registration == nccl_registration::peers && handle.size() > 1) {
         join_peers();
       }
@@ -181,55 +174,6 @@ class nccl_link {
     }
   }
 
-  /// Sends to the other ranks and receives from them, beginning with the next one, so that not all
-  /// turn to the same rank at once. The own chunk stays where it is.
-  ncclResult_t exchange(ncclComm_t comm,
-                        cudaStream_t stream,
-                        std::byte const* send,
-                        std::int64_t stride,
-                        std::byte* receive,
-                        std::int64_t bytes) {
-    int const ranks = handle.size();
-    int const me = handle.rank();
-    auto const count = static_cast<std::size_t>(bytes);
-    ncclResult_t result = ncclGroupStart();
-    for (int i = 1; i < ranks && result == ncclSuccess; ++i) {
-      int const to = (me + i) % ranks;
-      int const from = (me + ranks - i) % ranks;
-      result = ncclSend(send + to * stride, count, ncclUint8, to, comm, stream);
-      if (result == ncclSuccess || result == ncclInProgress) {
-        result = ncclRecv(
-            receive + place_among_others(from, me) * bytes, count, ncclUint8, from, comm, stream);
-      }
-      result = result == ncclInProgress ? ncclSuccess : result;
-    }
-    ncclResult_t const ended = ncclGroupEnd();
-    return result == ncclSuccess ? ended : result;
-  }
-
-  /// NCCL's operator "multiply by `prescale`, then add"; one is kept for each type.
-  ncclRedOp_t sum_of(ncclComm_t comm, dtype type, double prescale) {
-    if (prescale == 1) {
-      return ncclSum;
-    }
-    scaled_sum& kept = scaled_sums_[static_cast<std::size_t>(type)];
-    if (!kept.made || kept.prescale != prescale) {
-      if (std::exchange(kept.made, false)) {
-        check_nccl(ncclRedOpDestroy(kept.operation, comm), "ncclRedOpDestroy", comm);
-      }
-      visit_dtype(type, [&](auto tag) {
-        auto scale = from_float<typename decltype(tag)::type>(static_cast<float>(prescale));
-        check_nccl(ncclRedOpCreatePreMulSum(
-                       &kept.operation, &scale, nccl_type(type), ncclScalarHostImmediate, comm),
-                   "ncclRedOpCreatePreMulSum",
-                   comm);
-      });
-      kept.prescale = prescale;
-      kept.made = true;
-    }
-    return kept.operation;
-  }
-
   void abort(std::string why) noexcept {
     try {
       throw peer_error("rank " + std::to_string(handle.rank()) + " has failed: " + why,
@@ -248,7 +192,7 @@ class nccl_link {
       gpu::device_guard const guard(handle.device());
       expects(!handle.in_group(), "zero::Nccl: register_memory must not be called inside a group");
       try {
-        peers_->add(address, bytes, [this](auto const& mine) { return gather(mine); });
+        peers_->add(address, bytes, [this](auto const& mine) { return own_calls().gather(mine); });
       } catch (logic_error const&) {
         throw;  // alike on all ranks
       } catch (...) {
@@ -306,12 +250,6 @@ class nccl_link {
   }
 
  private:
-  struct scaled_sum {
-    ncclRedOp_t operation = ncclSum;
-    double prescale = 1;
-    bool made = false;
-  };
-
   /// Calls `f()` with this rank's device current, if there still is one.
   template <class F>
   void on_device(F&& f) noexcept {
@@ -347,46 +285,25 @@ class nccl_link {
     }
   }
 
-  /// All ranks' values, in rank order. Collective; allocates; waits.
-  template <class T>
-  [[nodiscard]] std::vector<T> gather(T const& mine) {
-    gpu::stream const own(gpu::stream_priority::normal);
-    auto const bytes = static_cast<std::int64_t>(sizeof(T));
-    gpu::memory const buffer(handle.size() * bytes + 16, "values of the ranks");
-    auto* const all = static_cast<std::byte*>(buffer.get());
-    check_cuda(
-        cudaMemcpyAsync(
-            all + handle.rank() * bytes, &mine, sizeof(T), cudaMemcpyHostToDevice, own.get()),
-        "cudaMemcpyAsync");
-    try_one(own.get(), collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
-      return ncclAllGather(all + handle.rank() * bytes, all, sizeof(T), ncclUint8, comm, own.get());
-    });
-    std::vector<T> values(static_cast<std::size_t>(handle.size()));
-    check_cuda(
-        cudaMemcpyAsync(
-            values.data(), all, values.size() * sizeof(T), cudaMemcpyDeviceToHost, own.get()),
-        "cudaMemcpyAsync");
-    check_cuda(cudaStreamSynchronize(own.get()), "cudaStreamSynchronize");
-    handle.check();
-    return values;
-  }
+  [[nodiscard]] nccl_own_calls own_calls() { return {handle, *watchdog, sums}; }
 
   /// Finds the ranks of the host, and meets them once, so that what the driver does not have is
   /// found now.
   void join_peers() {
     gpu::device_guard const guard(handle.device());
+    nccl_own_calls own = own_calls();
     peers_ = std::make_unique<nccl_peers>(
-        handle.rank(), handle.size(), [this](auto const& mine) { return gather(mine); });
+        handle.rank(), handle.size(), [&](auto const& mine) { return own.gather(mine); });
     watchdog->tell_on(peers_->board());
-    auto const most = gather(options.peer_reading_bytes);
+    auto const most = own.gather(options.peer_reading_bytes);
     expects(std::ranges::all_of(most, [&](std::int64_t other) { return other == most.front(); }),
             "zero::Nccl: nccl_options::peer_reading_bytes differs between the ranks; give all the "
             "same");
-    gpu::stream const own(gpu::stream_priority::normal);
-    watchdog->begin(own.get(), {.operation_name = "first meeting"}, collective::all_gather);
-    peers_->copies().open(own.get());
+    gpu::stream const stream(gpu::stream_priority::normal);
+    watchdog->begin(stream.get(), {.operation_name = "first meeting"}, collective::all_gather);
+    peers_->copies().open(stream.get());
     peers_->copies().close();
-    watchdog->end(own.get());
+    watchdog->end(stream.get());
     while (!watchdog->idle()) {
       handle.check();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -394,79 +311,15 @@ class nccl_link {
     handle.check();
   }
 
-  /// Runs every collective once, small in every type and once large, since NCCL connects by
-  /// algorithm and chooses the algorithm by size. An all-reduce comes last: all ranks meet in it.
-  void warm_up() {
-    gpu::device_guard const guard(handle.device());
-    gpu::stream const own(gpu::stream_priority::normal);
-    std::int64_t const ranks = handle.size();
-    std::int64_t const small = 256;
-    std::int64_t const large = std::max(small, options.warm_up_bytes / ranks / small * small);
-    gpu::memory const buffer(2 * ranks * large, "NCCL warm-up");
-    auto* const first = static_cast<std::byte*>(buffer.get());
-    auto* const second = first + ranks * large;
-    check_cuda(cudaMemsetAsync(first, 0, static_cast<std::size_t>(buffer.size()), own.get()),
-               "cudaMemsetAsync");
-    for (dtype const type : {dtype::fp32, dtype::bf16, dtype::fp16}) {
-      try_sums(own.get(), first, small, type, 1);
-      try_sums(own.get(), first, small, type, 0.5);
-    }
-    for (std::int64_t const bytes : {small, large}) {
-      try_moves(own.get(), first, second, bytes);
-      try_sums(own.get(), first, bytes, dtype::fp32, 1);
-    }
-    check_cuda(cudaStreamSynchronize(own.get()), "cudaStreamSynchronize");
-    handle.check();
-  }
-
-  template <class F>
-  void try_one(cudaStream_t stream, collective kind, char const* name, F&& f) {
-    handle.inside([&](ncclComm_t comm) {
-      watchdog->begin(stream, {.operation_name = "warm-up"}, kind);
-      handle.settle(f(comm), name);
-      watchdog->end(stream);
-    });
-  }
-
-  void try_moves(cudaStream_t stream, std::byte* first, std::byte* second, std::int64_t bytes) {
-    auto const count = static_cast<std::size_t>(bytes);
-    try_one(stream, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
-      return ncclAllGather(first + handle.rank() * bytes, first, count, ncclUint8, comm, stream);
-    });
-    try_one(stream, collective::all_to_others, "ncclGroupEnd", [&](ncclComm_t comm) {
-      return exchange(comm, stream, first, bytes, second, bytes);
-    });
-    try_one(stream, collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
-      return ncclBroadcast(first, first, count, ncclUint8, 0, comm, stream);
-    });
-  }
-
-  void try_sums(
-      cudaStream_t stream, std::byte* buffer, std::int64_t bytes, dtype type, double prescale) {
-    auto const elements = static_cast<std::size_t>(bytes / bytes_of(type));
-    try_one(stream, collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
-      return ncclReduceScatter(buffer,
-                               buffer + handle.rank() * bytes,
-                               elements,
-                               nccl_type(type),
-                               sum_of(comm, type, prescale),
-                               comm,
-                               stream);
-    });
-    try_one(stream, collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
-      return ncclAllReduce(buffer, buffer, elements, nccl_type(type), ncclSum, comm, stream);
-    });
-  }
-
  public:
   nccl_options options;
   nccl_handle handle;
+  nccl_sums sums;
   traffic_counters counters;
   bool left = false;
 
  private:
   nccl_registry registry_;
-  std::array<scaled_sum, 3> scaled_sums_{};
   cudaStream_t group_stream_ = nullptr;
   bool group_marked_ = false;
   std::atomic<std::int64_t> step_{0};  // of the last call

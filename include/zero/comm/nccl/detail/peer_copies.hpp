@@ -43,7 +43,7 @@ class peer_copies {
   /// @throws cuda_error
   explicit peer_copies(peer_board& board)
       : board_(&board),
-        act_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
+        operate_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
         last_(gpu::event_timing::off),
         reads_(gpu::event_timing::off) {
     check_cuda(cudaHostRegister(board.address(),
@@ -131,14 +131,14 @@ class peer_copies {
       follow(stream);
       stream_ = stream;
       open_ = true;
-      meet(stream, peer_board::place::begin);
+      meet(stream, meeting_place::begin);
     }
   }
 
   /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
   void close() {
     if (open_) {
-      meet(*stream_, peer_board::place::end);
+      meet(*stream_, meeting_place::end);
       open_ = false;
       if (is_captured(*stream_)) {
         stream_.reset();  // when it runs, and where, is not known
@@ -173,13 +173,13 @@ class peer_copies {
 
   /// Meets the others before a kernel that reads their memory and meets them at its end: so that
   /// not the kernel waits, on the multiprocessors, but the stream. One stream at a time.
-  void meet_readers(cudaStream_t stream) { meet(stream, peer_board::place::read); }
+  void meet_readers(cudaStream_t stream) { meet(stream, meeting_place::read); }
 
   /// A word of the host that kernels read: not 0 after a failure of any rank of the host.
   [[nodiscard]] std::uint32_t const volatile* released_on_device() const noexcept {
     int const me = board_->rank();
     auto const at = flags_ +
-                    static_cast<CUdeviceptr>(board_->offset_of(me, peer_board::place::begin, me)) +
+                    static_cast<CUdeviceptr>(board_->offset_of(peer_board::flag::moves, me, me)) +
                     offsetof(peer_flag, released);
     return reinterpret_cast<std::uint32_t const volatile*>(at);
   }
@@ -227,33 +227,33 @@ class peer_copies {
         "cudaMemcpyAsync");
   }
 
-  void meet(cudaStream_t stream, peer_board::place where) {
-    std::array<CUstreamBatchMemOpParams, std::size_t{3} * peer_board::max_ranks> acts;
+  void meet(cudaStream_t stream, meeting_place where) {
+    std::array<CUstreamBatchMemOpParams, std::size_t{3} * peer_board::max_ranks> operations;
     unsigned count = 0;
-    for_each_act(board_->rank(), board_->ranks(), [&](meeting_act act, int owner, int from) {
-      CUstreamBatchMemOpParams& next = acts[count++];
+    for_each_act(where, board_->rank(), board_->ranks(), [&](meeting_act const& act) {
+      CUstreamBatchMemOpParams& next = operations[count++];
       next = {};
       CUdeviceptr const flag =
-          flags_ + static_cast<CUdeviceptr>(board_->offset_of(owner, where, from));
-      if (act == meeting_act::await) {  // either word of the flag
+          flags_ + static_cast<CUdeviceptr>(board_->offset_of(act.flag, act.owner, act.from));
+      if (act.what == meeting_act::kind::await) {  // either word of the flag
         next.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
         next.waitValue.address = flag;
-        next.waitValue.value64 = (cuuint64_t{1} << 32U) | 1U;
+        next.waitValue.value64 = (cuuint64_t{1} << 32U) | act.value;
         next.waitValue.flags = CU_STREAM_WAIT_VALUE_AND;
       } else {
         next.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
         next.writeValue.address = flag;
-        next.writeValue.value = act == meeting_act::raise ? 1 : 0;
+        next.writeValue.value = act.value;
         next.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
       }
     });
     if (count > 0) {
-      check_driver(act_(stream, count, acts.data(), 0), "cuStreamBatchMemOp");
+      check_driver(operate_(stream, count, operations.data(), 0), "cuStreamBatchMemOp");
     }
   }
 
   peer_board* board_;
-  decltype(&cuStreamBatchMemOp) act_;
+  decltype(&cuStreamBatchMemOp) operate_;
   CUdeviceptr flags_ = 0;
   std::vector<peer_range> ranges_;
   gpu::event last_;                     // behind the latest meeting

@@ -14,12 +14,7 @@
 #include <string>
 
 using zero::collective;
-using zero::dtype;
 using zero::detail::nccl_link;
-
-static_assert(zero::detail::nccl_type(dtype::fp32) == ncclFloat32);
-static_assert(zero::detail::nccl_type(dtype::bf16) == ncclBfloat16);
-static_assert(zero::detail::nccl_type(dtype::fp16) == ncclFloat16);
 
 namespace {
 
@@ -31,21 +26,6 @@ TEST_CASE("warming up is not counted, and ends with nothing in flight") {
   nccl_link link(zero::test::lone_nccl(), true, quick);
   CHECK(link.counters.read() == zero::traffic{});
   CHECK_FALSE(link.handle.failed());
-  link.finish();
-}
-
-TEST_CASE("one operator a type is kept, and made anew for another scale") {
-  nccl_link link(zero::test::lone_nccl(), true, quick);
-  link.handle.inside([&](ncclComm_t comm) {
-    CHECK(link.sum_of(comm, dtype::fp32, 1) == ncclSum);
-    auto const third = link.sum_of(comm, dtype::fp32, 1.0 / 3);
-    CHECK(third >= ncclNumOps);
-    CHECK(link.sum_of(comm, dtype::fp32, 1.0 / 3) == third);
-    CHECK(link.sum_of(comm, dtype::bf16, 1.0 / 3) != third);
-    for (int i = 2; i < 100; ++i) {
-      CHECK(link.sum_of(comm, dtype::fp32, 1.0 / i) >= ncclNumOps);
-    }
-  });
   link.finish();
 }
 
