@@ -135,13 +135,13 @@ struct Nccl {
             "zero::Nccl: from_handle needs a communicator, not a null pointer; use "
             "from_environment to make one");
     if (!options.split) {
-      return nccl_communicator(handle, false, options);
+      return {handle, false, options};
     }
     int rank = 0;
     int device = 0;
     check_nccl(ncclCommUserRank(handle, &rank), "ncclCommUserRank", handle);
     check_nccl(ncclCommCuDevice(handle, &device), "ncclCommCuDevice", handle);
-    return nccl_communicator(detail::split_in_time(handle, rank, device, options), true, options);
+    return {detail::split_in_time(handle, rank, device, options), true, options};
   }
 
   /// From an MPI communicator: ranks and size are its; rank 0 broadcasts NCCL's identifier over it.
@@ -172,7 +172,7 @@ struct Nccl {
         [id, rank, size, config = detail::make_config(options)](ncclComm_t* made) mutable {
           return ncclCommInitRankConfig(made, size, id, rank, &config);
         });
-    return nccl_communicator(comm, true, options);
+    return {comm, true, options};
   }
 };
 

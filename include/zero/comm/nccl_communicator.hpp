@@ -310,8 +310,7 @@ class nccl_communicator {
   /// The same with other options, e.g. another `cta_policy`. Collective.
   [[nodiscard]] nccl_communicator duplicate(nccl_options const& options) {
     check();
-    return nccl_communicator(
-        detail::split_in_time(handle(), rank(), device(), options), true, options);
+    return {detail::split_in_time(handle(), rank(), device(), options), true, options};
   }
 
  private:

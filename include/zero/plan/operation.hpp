@@ -201,8 +201,9 @@ struct access_list {
       if (op.gradient_slot >= 0) {
         a.add(gradient_slot, op.gradient_slot, false);
       }
-      // Where sums read the other ranks' memory, these read here what `exchange` declares. So who
-      // writes that must wait for `sum`, as all do: they touch the slot, or the accumulators.
+      if (op.receive >= 0 && op.has(flag_wide)) {
+        a.add(others_accumulators, op.unit, false);  // by the others, if their sums read them here
+      }
       a.add(accumulators, op.unit, true);
       if (op.has(flag_last)) {
         a.add(partials, 0, true);

@@ -89,6 +89,7 @@ TEST_CASE("the own part of a gradient is read by the sum, where it lies") {
     CHECK(to(sum, gradient_slot) == does::read);
     CHECK(to(exchange, accumulators) == does::nothing);
     CHECK(to(exchange, others_accumulators) == does::nothing);
+    CHECK(to(sum, others_accumulators) == does::nothing);
   }
   SUBCASE("in the accumulators, of which only the other ranks' shards travel") {
     exchange.flags = zero::flag_wide;
@@ -97,11 +98,11 @@ TEST_CASE("the own part of a gradient is read by the sum, where it lies") {
     CHECK(to(sum, gradient_slot) == does::nothing);
     CHECK(to(exchange, accumulators) == does::nothing);
     CHECK(to(exchange, others_accumulators) == does::read);
+    CHECK(to(sum, others_accumulators) == does::read);  // by the other ranks' sums
   }
   CHECK(to(exchange, receive) == does::write);
   CHECK(to(sum, receive) == does::read);
   CHECK(to(sum, accumulators) == does::write);
-  CHECK(to(sum, others_accumulators) == does::nothing);
 }
 
 TEST_CASE("the other ranks' shards of the accumulators are used where a rank holds them") {

@@ -106,39 +106,9 @@ inline constexpr std::int64_t peer_sum_blocks = 256;
 template <class Parts, element A>
 __device__ void sum_batch(
     Parts const& parts, std::int64_t block, A* accumulator, bool add_to, double* partials) {
-  constexpr access_by by = access_by::vector;
   std::int64_t const first = block * norm_block + threadIdx.x * norm_lane_elements;
   float result[peer_sum_batch][norm_lane_elements];
-  float more[peer_sum_batch][norm_lane_elements];
-#pragma unroll
-  for (int b = 0; b < peer_sum_batch; ++b) {
-    load<by>(parts.of(0) + first + b * norm_block, norm_lane_elements, result[b]);
-  }
-  for (int k = 1; k < parts.ranks; ++k) {
-#pragma unroll
-    for (int b = 0; b < peer_sum_batch; ++b) {
-      load<by>(parts.of(k) + first + b * norm_block, norm_lane_elements, more[b]);
-    }
-#pragma unroll
-    for (int b = 0; b < peer_sum_batch; ++b) {
-#pragma unroll
-      for (int i = 0; i < norm_lane_elements; ++i) {
-        result[b][i] = add(result[b][i], more[b][i]);
-      }
-    }
-  }
-#pragma unroll
-  for (int b = 0; b < peer_sum_batch; ++b) {
-    A* const to = accumulator + first + b * norm_block;
-    if (add_to) {
-      load<by>(to, norm_lane_elements, more[b]);
-#pragma unroll
-      for (int i = 0; i < norm_lane_elements; ++i) {
-        result[b][i] = add(more[b][i], result[b][i]);
-      }
-    }
-    store<by>(to, norm_lane_elements, result[b]);
-  }
+  sum_lanes<access_by::vector>(parts, first, accumulator, norm_lane_elements, add_to, result);
   if (partials != nullptr) {
     double squares[peer_sum_batch];
 #pragma unroll

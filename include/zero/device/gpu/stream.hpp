@@ -9,6 +9,14 @@
 
 namespace zero::gpu {
 
+/// Whether what a stream gets now is recorded for a graph and not run.
+/// @throws cuda_error e.g. the legacy default stream, while a capture forbids its use
+[[nodiscard]] inline bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 /// How urgently the blocks of a stream's kernels are placed on the multiprocessors.
 enum class stream_priority : unsigned char { normal, greatest };
 

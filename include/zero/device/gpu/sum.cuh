@@ -15,35 +15,52 @@
 
 namespace zero::detail {
 
-/// One thread's eight elements of `sum_block`. The accumulator may be the own part: it is written
-/// after all parts were read.
+/// One thread's eight elements of each of `Blocks` norm blocks that follow each other, read side by
+/// side, so that reads of all are under way at once. The accumulator may be the own part: it is
+/// written after all parts were read.
+/// @param first the thread's first element of the first block
+/// @param count elements from there on, when the access is by element, of one block
 /// @return in result, what the accumulator holds afterwards
-template <access_by By, class Parts, element A>
-__device__ void sum_lane(Parts const& parts,
-                         std::int64_t first,
-                         A* accumulator,
-                         std::int64_t count,
-                         bool add_to,
-                         float (&result)[norm_lane_elements]) {
-  load<By>(parts.of(0) + first, count, result);
+template <access_by By, int Blocks, class Parts, element A>
+__device__ void sum_lanes(Parts const& parts,
+                          std::int64_t first,
+                          A* accumulator,
+                          std::int64_t count,
+                          bool add_to,
+                          float (&result)[Blocks][norm_lane_elements]) {
+  static_assert(By == access_by::vector || Blocks == 1);
+#pragma unroll
+  for (int b = 0; b < Blocks; ++b) {
+    load<By>(parts.of(0) + first + b * norm_block, count, result[b]);
+  }
 #pragma unroll 4
   for (int k = 1; k < parts.ranks; ++k) {
-    float contribution[norm_lane_elements];
-    load<By>(parts.of(k) + first, count, contribution);
+    float contribution[Blocks][norm_lane_elements];
 #pragma unroll
-    for (int i = 0; i < norm_lane_elements; ++i) {
-      result[i] = add(result[i], contribution[i]);
+    for (int b = 0; b < Blocks; ++b) {
+      load<By>(parts.of(k) + first + b * norm_block, count, contribution[b]);
+    }
+#pragma unroll
+    for (int b = 0; b < Blocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < norm_lane_elements; ++i) {
+        result[b][i] = add(result[b][i], contribution[b][i]);
+      }
     }
   }
-  if (add_to) {
-    float old[norm_lane_elements];
-    load<By>(accumulator, count, old);
 #pragma unroll
-    for (int i = 0; i < norm_lane_elements; ++i) {
-      result[i] = add(old[i], result[i]);
+  for (int b = 0; b < Blocks; ++b) {
+    A* const to = accumulator + first + b * norm_block;
+    if (add_to) {
+      float old[norm_lane_elements];
+      load<By>(to, count, old);
+#pragma unroll
+      for (int i = 0; i < norm_lane_elements; ++i) {
+        result[b][i] = add(old[i], result[b][i]);
+      }
     }
+    store<By>(to, count, result[b]);
   }
-  store<By>(accumulator, count, result);
 }
 
 /// One norm block of a sum, by one thread block: the ranks' parts in rank order, and the squares of
@@ -59,14 +76,14 @@ __device__ void sum_block(Parts const& parts,
                           bool aligned) {
   std::int64_t const first = block * norm_block + threadIdx.x * norm_lane_elements;
   std::int64_t const count = n - first;
-  float result[norm_lane_elements] = {};
+  float result[1][norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
-    sum_lane<access_by::vector>(parts, first, accumulator + first, count, add_to, result);
+    sum_lanes<access_by::vector>(parts, first, accumulator, count, add_to, result);
   } else if (count > 0) {
-    sum_lane<access_by::element>(parts, first, accumulator + first, count, add_to, result);
+    sum_lanes<access_by::element>(parts, first, accumulator, count, add_to, result);
   }
   if (partials != nullptr) {
-    store_block_sum(lane_squares(result), partials + block);
+    store_block_sum(lane_squares(result[0]), partials + block);
   }
 }
 

@@ -43,4 +43,28 @@ TEST_CASE("ownership moves, is given up and taken over") {
   CHECK(cudaStreamQuery(adopted.get()) == cudaSuccess);
 }
 
+TEST_CASE("a stream is captured between the begin and the end of a capture, and no other one is") {
+  gpu::stream const first(gpu::stream_priority::normal);
+  gpu::stream const second(gpu::stream_priority::normal);
+  CHECK_FALSE(gpu::is_captured(first.get()));
+  check_cuda(cudaStreamBeginCapture(first.get(), cudaStreamCaptureModeThreadLocal),
+             "cudaStreamBeginCapture");
+  CHECK(gpu::is_captured(first.get()));
+  CHECK_FALSE(gpu::is_captured(second.get()));
+  cudaGraph_t graph = nullptr;
+  check_cuda(cudaStreamEndCapture(first.get(), &graph), "cudaStreamEndCapture");
+  CHECK_FALSE(gpu::is_captured(first.get()));
+  check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
+TEST_CASE("the default stream cannot be asked while a capture forbids its use") {
+  gpu::stream const captured(gpu::stream_priority::normal);
+  check_cuda(cudaStreamBeginCapture(captured.get(), cudaStreamCaptureModeGlobal),
+             "cudaStreamBeginCapture");
+  CHECK_THROWS_AS(static_cast<void>(gpu::is_captured(cudaStreamLegacy)), cuda_error);
+  cudaGraph_t graph = nullptr;
+  check_cuda(cudaStreamEndCapture(captured.get(), &graph), "cudaStreamEndCapture");
+  check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
 }  // namespace zero::test

@@ -115,6 +115,7 @@ inline void enable_access(int from, int to) {
     check_cuda(cudaGetDevice(devices.data()), "cudaGetDevice");
   }
   std::vector<int> dealt;
+  dealt.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     dealt.push_back(devices[static_cast<std::size_t>(rank) % devices.size()]);
   }

@@ -274,7 +274,7 @@ class nccl_link {
     }
     handle.stop();
     if (peers_ != nullptr && !peers_->copies().ended_within(std::chrono::seconds(10))) {
-      static_cast<void>(peers_.release());
+      [[maybe_unused]] nccl_peers const* const kept = peers_.release();
     }
   }
 

@@ -9,6 +9,7 @@
 #include <zero/device/gpu/detail/driver.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
+#include <zero/device/gpu/stream.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -18,7 +19,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -125,11 +125,11 @@ class peer_copies {
   /// called since the last `close`.
   /// @throws logic_error that was on another stream
   void open(cudaStream_t stream) {
-    expects(!open_ || stream == stream_,
+    expects(!open_ || stream == latest_,
             "zero::Nccl: the calls of a group must all be on one stream");
     if (!open_) {
       follow(stream);
-      stream_ = stream;
+      latest_ = stream;
       open_ = true;
       meet(stream, meeting_place::begin);
     }
@@ -138,19 +138,19 @@ class peer_copies {
   /// Ends what `open` began: the others' bytes are here. Does nothing when nothing is open.
   void close() {
     if (open_) {
-      meet(*stream_, meeting_place::end);
+      meet(latest_, meeting_place::end);
       open_ = false;
-      if (is_captured(*stream_)) {
-        stream_.reset();  // when it runs, and where, is not known
-      } else {
-        last_.record(*stream_);
+      follows_ = !gpu::is_captured(latest_);  // when a capture runs, and where, is not known
+      if (follows_) {
+        last_.record(latest_);
       }
     }
   }
 
   /// Makes a stream wait for the latest meeting of another one.
   void follow(cudaStream_t stream) {
-    if (stream != stream_ && !is_captured(stream)) {
+    bool const follows = follows_ && stream == latest_;
+    if (!follows && !gpu::is_captured(stream)) {
       last_.make_wait(stream);
     }
   }
@@ -158,15 +158,16 @@ class peer_copies {
   /// Notes that a stream holds meetings up to here that were not enqueued by this object's calls:
   /// those of a graph. @pre it has followed
   void mark(cudaStream_t stream) {
-    if (!is_captured(stream)) {
+    if (!gpu::is_captured(stream)) {
       last_.record(stream);
-      stream_ = stream;
+      latest_ = stream;
+      follows_ = true;
     }
   }
 
   /// Notes that a stream has a kernel up to here that reads the others' memory.
   void mark_reader(cudaStream_t stream) {
-    if (!is_captured(stream)) {
+    if (!gpu::is_captured(stream)) {
       reads_.record(stream);
     }
   }
@@ -207,12 +208,6 @@ class peer_copies {
   }
 
  private:
-  [[nodiscard]] static bool is_captured(cudaStream_t stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
-  }
-
   /// Others in an order that begins with the next one, so that not all turn to the same at once.
   template <class F>
   void for_each_other(F&& f) const {
@@ -256,9 +251,10 @@ class peer_copies {
   decltype(&cuStreamBatchMemOp) operate_;
   CUdeviceptr flags_ = 0;
   std::vector<peer_range> ranges_;
-  gpu::event last_;                     // behind the latest meeting
-  gpu::event reads_;                    // behind the latest kernel that reads
-  std::optional<cudaStream_t> stream_;  // of the latest meeting
+  gpu::event last_;                // behind the latest meeting
+  gpu::event reads_;               // behind the latest kernel that reads
+  cudaStream_t latest_ = nullptr;  // of the latest meeting
+  bool follows_ = false;           // whatever that stream gets next follows it
   bool open_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,7 +38,7 @@ class nccl_peers {
       : board_(meet(rank, ranks, gather)) {
     std::int32_t error = cudaSuccess;
     try {
-      copies_.emplace(board_);
+      copies_ = std::make_unique<peer_copies>(board_);
       words_ = gpu::memory(peer_meeting_flags::bytes, "flags of the ranks' kernels");
       check_cuda(cudaMemset(words_.get(), 0, static_cast<std::size_t>(words_.size())),
                  "cudaMemset");
@@ -107,11 +108,10 @@ class nccl_peers {
   static void refuse_errors(std::vector<std::int32_t> const& errors,
                             std::string const& what,
                             std::string const& remedy) {
-    for (std::size_t r = 0; r < errors.size(); ++r) {
-      if (errors[r] != cudaSuccess) {
-        throw logic_error("zero::Nccl: rank " + std::to_string(r) + " " + what + " (" +
-                          cudaGetErrorName(static_cast<cudaError_t>(errors[r])) + "); " + remedy);
-      }
+    auto const found = std::ranges::find_if(errors, [](auto code) { return code != cudaSuccess; });
+    if (found != errors.end()) {
+      throw logic_error("zero::Nccl: rank " + std::to_string(found - errors.begin()) + " " + what +
+                        " (" + cudaGetErrorName(static_cast<cudaError_t>(*found)) + "); " + remedy);
     }
   }
 
@@ -152,21 +152,20 @@ class nccl_peers {
       attempt([&] { return peer_board::open(name.data(), rank, ranks); });
     }
     auto const errors = gather(error);
-    for (std::size_t r = 0; r < errors.size(); ++r) {
-      if (errors[r] != 0) {
-        throw logic_error(
-            "zero::Nccl: nccl_registration::peers needs ranks of one host that share /dev/shm; "
-            "rank " +
-            std::to_string(r) + " cannot open memory there (" + std::strerror(errors[r]) +
-            "); use nccl_registration::none");
-      }
+    auto const found = std::ranges::find_if(errors, [](auto code) { return code != 0; });
+    if (found != errors.end() || !board.has_value()) {
+      throw logic_error(
+          "zero::Nccl: nccl_registration::peers needs ranks of one host that share /dev/shm; "
+          "rank " +
+          std::to_string(found - errors.begin()) + " cannot open memory there (" +
+          std::strerror(*found) + "); use nccl_registration::none");
     }
     return std::move(*board);
   }
 
   peer_board board_;
   gpu::memory words_;  // `peer_meeting_flags`
-  std::optional<peer_copies> copies_;
+  std::unique_ptr<peer_copies> copies_;
 };
 
 }  // namespace zero::detail

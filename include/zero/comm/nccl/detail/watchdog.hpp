@@ -12,7 +12,7 @@
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/device_guard.hpp>
-#include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/stream.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -66,7 +66,7 @@ class nccl_watchdog {
   /// @param graph  it is a graph, which may hold other work as well
   /// @throws cuda_error
   void begin(cudaStream_t stream, collective_tag const& tag, collective kind, bool graph = false) {
-    current_ = captured(stream) ? nullptr : &of(stream);
+    current_ = gpu::is_captured(stream) ? nullptr : &of(stream);
     if (current_ != nullptr) {
       current_->begin(stream, tag, kind, graph);
     }
@@ -74,7 +74,7 @@ class nccl_watchdog {
 
   /// Marks its end. @throws cuda_error
   void end(cudaStream_t stream) {
-    if (current_ != nullptr && !captured(stream)) {
+    if (current_ != nullptr && !gpu::is_captured(stream)) {
       current_->end(stream);
     }
     current_ = nullptr;
@@ -133,13 +133,6 @@ class nccl_watchdog {
  private:
   static constexpr std::size_t streams = 4;
   static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(5);
-
-  [[nodiscard]] static bool captured(cudaStream_t stream) noexcept {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    auto const code = cudaStreamIsCapturing(stream, &status);
-    gpu::ignore_at_exit(code);
-    return code != cudaSuccess || status != cudaStreamCaptureStatusNone;
-  }
 
   void run() noexcept {
     static_cast<void>(cudaSetDevice(handle_.device()));
