@@ -10,7 +10,8 @@
 namespace zero::gpu {
 
 /// Whether what a stream gets now is recorded for a graph and not run.
-/// @throws cuda_error e.g. the legacy default stream, while a capture forbids its use
+/// @throws cuda_error the legacy default stream, while a stream that synchronises with it is
+///         captured
 [[nodiscard]] inline bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");

@@ -58,8 +58,10 @@ TEST_CASE("a stream is captured between the begin and the end of a capture, and 
 }
 
 TEST_CASE("the default stream cannot be asked while a capture forbids its use") {
-  gpu::stream const captured(gpu::stream_priority::normal);
-  check_cuda(cudaStreamBeginCapture(captured.get(), cudaStreamCaptureModeGlobal),
+  cudaStream_t blocking = nullptr;  // synchronises with the default stream
+  check_cuda(cudaStreamCreate(&blocking), "cudaStreamCreate");
+  gpu::stream const captured = gpu::stream::from_native_handle(blocking);
+  check_cuda(cudaStreamBeginCapture(captured.get(), cudaStreamCaptureModeThreadLocal),
              "cudaStreamBeginCapture");
   CHECK_THROWS_AS(static_cast<void>(gpu::is_captured(cudaStreamLegacy)), cuda_error);
   cudaGraph_t graph = nullptr;
