@@ -42,7 +42,7 @@ namespace zero {
 ///
 /// **Cost.** A call: NCCL's enqueueing and about 2 microseconds for two events. Construction:
 /// NCCL's connections, one run of each collective, a barrier. NCCL's channel buffers are outside
-/// the plan. With `peers`: about 15 microseconds a call or group of calls for two meetings of the
+/// the plan. With `peers`: about 7 microseconds a call or group of calls for two meetings of the
 /// streams, and page tables of the others' known memory, about 0.2 % of it.
 ///
 /// Move-only; a moved-from communicator can only be destroyed or assigned. The destructor waits for
