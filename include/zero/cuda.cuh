@@ -4,6 +4,11 @@
 /// @file
 /// Everything, for translation units that nvcc compiles; NCCL's part where its header is found.
 
+#if !defined(__CUDACC__)
+#  error \
+      "zero: <zero/cuda.cuh> needs nvcc and a file that ends in .cu; plain C++ includes <zero/zero.hpp>"
+#endif
+
 #include <zero/comm/local_gpu.cuh>
 #include <zero/comm/local_gpu_communicator.cuh>
 #include <zero/device/gpu/accumulate.cuh>

@@ -29,8 +29,9 @@ struct engine_options {
                                                       ///< rank receives in a piece, two of which
                                                       ///< are kept; at least 1, and less than 2048
                                                       ///< elements of each other rank act as those
-  std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< `Stage<3>`: parameters up to this
-                                                          ///< many bytes stay whole on every rank
+  std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< parameters up to this many bytes are
+                                                          ///< one unit more, which stays whole on
+                                                          ///< every rank in `Stage<3>`
   bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time,
                              ///< instead of keeping them whole
   bool overlap = true;       ///< communication runs beside compute; false: in line with it

@@ -75,7 +75,7 @@ class engine_core {
         communicator_(std::move(communicator)),
         device_(race_checker::index_for(plan_).events(),
                 std::forward<DeviceArguments>(device_arguments)...),
-        memory_(device_, plan_, communicator_.rank()),
+        memory_(shared_device(), plan_, communicator_.rank()),
         control_(memory_.base(pool::control), plan_),
         bodies_(plan_, memory_, control_, communicator_, prescale, options.stress.poison),
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
@@ -89,15 +89,6 @@ class engine_core {
         ((stream = s), ...);  // a GPU's hook has a stream, the host's has none
         delay(q, stream);
       });
-    }
-    if constexpr (requires {
-                    { communicator_.device() } -> std::convertible_to<int>;
-                    { device_.ordinal() } -> std::convertible_to<int>;
-                  }) {
-      expects(
-          communicator_.device() == device_.ordinal(),
-          "zero::ZeroEngine: the communicator works on another device than the engine; make its "
-          "device current before construction, or name it in cuda_options::ordinal");
     }
     start(loss_scaling);
   }
@@ -442,6 +433,22 @@ class engine_core {
   }
 
  private:
+  /// The device, which has to be the communicator's: known before anything is allocated on it.
+  [[nodiscard]] device_type& shared_device() {
+    if constexpr (requires {
+                    { communicator_.device() } -> std::convertible_to<int>;
+                    { device_.ordinal() } -> std::convertible_to<int>;
+                  }) {
+      if (communicator_.device() != device_.ordinal()) {
+        throw logic_error("zero::ZeroEngine: the communicator works on GPU " +
+                          std::to_string(communicator_.device()) + " and the engine on GPU " +
+                          std::to_string(device_.ordinal()) +
+                          "; call cudaSetDevice(communicator.device()) before construction");
+      }
+    }
+    return device_;
+  }
+
   void expect_no_capture(char const* what) {
     if (executor_.capturing()) {
       executor_.fail_misuse(std::string(what) +

@@ -99,7 +99,7 @@ class nccl_peers {
     refuse_errors(gather(static_cast<std::int32_t>(range.error())),
                   "cannot reach the other ranks' memory",
                   "nccl_registration::peers needs peer access between all GPUs (nvidia-smi topo "
-                  "-p2p w) and processes that see all of them; else use nccl_registration::none");
+                  "-p2p w) and ranks of one container; else use nccl_registration::none");
     copies_->add(std::move(range));
   }
 
