@@ -141,7 +141,8 @@ struct Nccl {
     int device = 0;
     check_nccl(ncclCommUserRank(handle, &rank), "ncclCommUserRank", handle);
     check_nccl(ncclCommCuDevice(handle, &device), "ncclCommCuDevice", handle);
-    return {detail::split_in_time(handle, rank, device, options), true, options};
+    auto const config = detail::make_config(options);
+    return {detail::split_in_time(handle, rank, device, options.limit, config), true, options};
   }
 
   /// From an MPI communicator: ranks and size are its; rank 0 broadcasts NCCL's identifier over it.

@@ -26,7 +26,8 @@ namespace zero {
 ///
 /// Calls enqueue and return; none waits for the device, and none allocates after construction. One
 /// thread at a time makes the collective calls; `abort`, `check` and `counters` may come from any.
-/// A stream that is being captured takes them too. The caller's current device is restored.
+/// A stream that is being captured takes them too; the graph's launch belongs between `begin_watch`
+/// and `end_watch`. The caller's current device is restored.
 ///
 /// **Failures.** A watchdog thread a rank asks NCCL for errors and measures how long operations
 /// take; when one has begun and not ended within `nccl_options::limit`, when a connection breaks,
@@ -117,8 +118,8 @@ class nccl_communicator {
 
   /// The chunk at `send + j * send_stride_bytes` goes to rank j, the own one nowhere; rank i's
   /// chunk arrives at `receive + place_among_others(i, rank()) * bytes`: one group of sends and
-  /// receives. A single rank calls nothing of NCCL's. The stride may differ between ranks.
-  /// Collective.
+  /// receives, or copies where `peers` know the memory. A single rank calls nothing of NCCL's. The
+  /// stride may differ between ranks. Collective.
   /// @pre `send` and `receive` do not overlap
   /// @throws peer_error, nccl_error, cuda_error this rank has failed
   void all_to_others(cudaStream_t stream,
@@ -274,7 +275,9 @@ class nccl_communicator {
   [[nodiscard]] traffic counters() const noexcept { return link_->counters.read(); }
 
   /// Has the watchdog watch what is put into a stream between two calls, e.g. the launch of a graph
-  /// that holds collectives, as it watches an operation. Does nothing while the stream is captured.
+  /// that holds collectives, as it watches an operation. With `peers` it also puts what follows
+  /// behind this rank's earlier calls on other streams, and `end_watch` later ones behind it. Does
+  /// nothing while the stream is captured.
   /// @throws cuda_error
   void begin_watch(cudaStream_t stream, collective_tag const& tag) {
     link_->begin_watch(stream, tag);
@@ -287,8 +290,9 @@ class nccl_communicator {
   /// `none`. The memory must stay until it is deregistered or this object is gone. Allocates.
   /// Collective when `symmetric` or `peers`, with the same bytes on each rank. With `peers` it
   /// waits for the other ranks, must not stand in a group or a capture, and calls into known memory
-  /// must have the same offset in the same range on each rank; a rank deregisters when its own
-  /// calls have ended.
+  /// must have the same offset in the same range on each rank, and come in the same order on each,
+  /// on whichever streams; those of one capture must be ordered by it. A rank deregisters when its
+  /// own calls have ended, which takes back all registrations of that address.
   /// @throws nccl_error; with `peers` also logic_error (the memory cannot be shared), cuda_error
   /// and peer_error
   void register_memory(void* address, std::int64_t bytes) { link_->remember(address, bytes); }
@@ -307,10 +311,16 @@ class nccl_communicator {
   /// @throws peer_error, nccl_error, cuda_error
   [[nodiscard]] nccl_communicator duplicate() { return duplicate(link_->options); }
 
-  /// The same with other options, e.g. another `cta_policy`. Collective.
+  /// The same with other options, e.g. another `cta_policy`. Collective. When it fails, this
+  /// communicator has failed, too.
   [[nodiscard]] nccl_communicator duplicate(nccl_options const& options) {
     check();
-    return {detail::split_in_time(handle(), rank(), device(), options), true, options};
+    auto const config = detail::make_config(options);
+    ncclComm_t made = nullptr;
+    link_->handle.inside([&](ncclComm_t comm) {
+      made = detail::split_in_time(comm, rank(), device(), options.limit, config);
+    });
+    return {made, true, options};
   }
 
  private:

@@ -18,7 +18,8 @@ enum class nccl_registration : std::uint8_t {
           ///< memory are copies by copy engines, which take no multiprocessor from the products
           ///< beside them, sums read the others' memory, and NCCL moves the rest. Memory of
           ///< `cudaMalloc`, same sizes and offsets on all ranks; GPUs with peer access; at most 64
-          ///< ranks
+          ///< ranks. Streams wait for other ranks where CUDA cannot see it: several communicators
+          ///< of one GPU must be used in the same order on all ranks
 };
 
 /// Which part of the GPU NCCL's kernels may take.
@@ -58,8 +59,9 @@ struct nccl_options {
   /// `nccl_registration::peers`: most bytes of a shard whose sum reads the other ranks'
   /// contributions where they lie, by one kernel: that is faster in itself, but takes
   /// multiprocessors from the products beside it for as long as the bytes travel. Larger shards
-  /// travel in pieces, by copy engines, each summed while the next one comes. 0: all do. The same
-  /// on all ranks.
+  /// travel in pieces, by copy engines, each summed while the next one comes. 0: all do. So do FP32
+  /// sums of several micro-steps in stage 1, whose pool is not known to the others. The same on all
+  /// ranks.
   std::int64_t peer_reading_bytes = std::int64_t{64} << 20;
 
   /// Bytes of the largest collective that the constructor runs, so that NCCL connects and allocates

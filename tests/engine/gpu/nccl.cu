@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <zero/comm/nccl.hpp>
+
 #include "tests/laws/engine_bits.hpp"
 #include "tests/support/gpu_platform.cuh"
 #include "tests/support/host_platform.hpp"
+#include "tests/support/text.hpp"
 #include "tests/support/zoo.hpp"
 
+#include <zero/comm/nccl_memory.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
+#include <zero/cuda.cuh>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 // The laws with one process a rank over NCCL; every process also trains all ranks as threads of its
 // own on the host and compares. Start it by tests/gpu/run_processes N; alone it is a world of one.
@@ -52,6 +60,28 @@ TEST_CASE("NCCL gives the bits of local ranks on the host in every stage") {
 
 TEST_CASE("so do sums that read the memory of the host's other ranks") {
   check_all_stages<zero::test::nccl_platform<zero::nccl_registration::peers>>();
+}
+
+TEST_CASE("pools that the ranks of a host cannot share are refused") {
+  using platform = zero::test::nccl_platform<zero::nccl_registration::peers>;
+  bool const can = zero::detail::nccl_features::of_library().memory;
+  if (std::getenv("RANK") == nullptr || platform::world().size() == 1 || !can) {
+    MESSAGE("skipped: start it by tests/gpu/run_processes N, of 2 or more");
+    return;
+  }
+  using Engine = zero::ZeroEngine<model, zero::Stage<2>, zero::Nccl, zero::Cuda>;
+  platform::run(platform::world().size(), [](auto communicator) {
+    std::string refusal;
+    try {
+      Engine const engine(zoo,
+                          std::move(communicator),
+                          {},
+                          zero::cuda_options{.allocator = zero::nccl_allocator()});
+    } catch (zero::logic_error const& error) {
+      refusal = error.what();
+    }
+    CHECK(zero::test::contains(refusal, "memory of one cudaMalloc"));
+  });
 }
 
 TEST_CASE("so do copies between the ranks of a host") {

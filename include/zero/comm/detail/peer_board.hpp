@@ -26,6 +26,10 @@ namespace zero::detail {
 /// `state` (`meeting_act`); hosts set `released`, for good, after a failure. Kernels that wait for
 /// other ranks read `released` of the flag of a rank with itself.
 struct alignas(64) peer_flag {
+  // Values of `state`, of which a device awaits a bit.
+  static constexpr std::uint32_t asked = 1;
+  static constexpr std::uint32_t answered = 2;
+
   std::uint32_t state;
   std::uint32_t released;
 };
@@ -39,8 +43,8 @@ struct alignas(64) peer_flag {
 /// last of them.
 class peer_board {
  public:
-  /// Most ranks of a board; the operations of a meeting of more would not fit into one call of the
-  /// driver.
+  /// Most ranks of a board: the operations of a meeting fit into one call of the driver (255), and
+  /// a kernel's argument names as many (`most_peers`).
   static constexpr int max_ranks = 64;
 
   /// Bytes of a name, its end included.
@@ -127,13 +131,8 @@ class peer_board {
   /// Lets go whatever on any rank's device waits for another, now and from now on. What they do
   /// afterwards is worth nothing: `fail` comes first, so that nobody believes it.
   void release() noexcept {
-    for (int owner = 0; owner < ranks_; ++owner) {
-      for (int from = 0; from < ranks_; ++from) {
-        for (flag const which : {flag::moves, flag::reads}) {
-          released(which, owner, from).store(1);
-        }
-      }
-    }
+    for_each_flag(
+        [this](flag which, int owner, int from) { released(which, owner, from).store(1); });
   }
 
   /// This rank has failed, by itself or because rank `origin` has. The first reason stays; one that
@@ -209,8 +208,8 @@ class peer_board {
     if (file_ < 0) {
       fail_to("open");
     }
-    // What a new segment holds are zeros: no flag raised, nobody failed. Room is taken now: without
-    // it, later writes would end the process.
+    // What a new segment holds are zeros: nobody failed. Room is taken now: without it, later
+    // writes would end the process.
     if (mode != 0) {
       errno = ::posix_fallocate(file_, 0, bytes());
       if (errno != 0) {
@@ -227,6 +226,21 @@ class peer_board {
       fail_to("mmap");
     }
     memory_ = static_cast<std::byte*>(mapped);
+    if (mode != 0) {  // no question is open
+      for_each_flag([this](flag which, int owner, int from) {
+        state(which, owner, from).store(peer_flag::answered);
+      });
+    }
+  }
+
+  template <class F>
+  void for_each_flag(F&& f) const {
+    for (int owner = 0; owner < ranks_; ++owner) {
+      for (int from = 0; from < ranks_; ++from) {
+        f(flag::moves, owner, from);
+        f(flag::reads, owner, from);
+      }
+    }
   }
 
   [[noreturn]] void fail_to(char const* call) {

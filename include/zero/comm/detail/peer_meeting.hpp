@@ -3,6 +3,7 @@
 
 #include <zero/comm/detail/peer_board.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace zero::detail {
@@ -30,26 +31,28 @@ struct meeting_act {
 
 /// Calls `f(meeting_act)` for what the stream of rank `rank` of `ranks` does at a place, in order.
 ///
-/// Of two ranks each asks the other and answers: at the begin of a collective a rank writes 1 into
-/// its flag with the other, and awaits the other's 1; at the end it writes 2 over the other's 1,
-/// and awaits that its own has become 2. So the ranks write a flag in turn, each after it has seen
-/// what the one before wrote: none is overwritten unseen, none has to be cleared, and values need
-/// not grow, so that a graph may replay the acts.
+/// Of two ranks each asks the other and answers: at the begin of a collective a rank writes `asked`
+/// into its flag with the other, and awaits the other's question; at the end it answers that on
+/// the other's flag, and awaits the answer on its own. So the ranks write a flag in turn, each
+/// after it has seen what the one before wrote: none is overwritten unseen, however late it lands;
+/// none has to be cleared; and values need not grow, so that a graph may replay the acts.
 ///
-/// Before kernels that read, a rank awaits the other's 1 and clears it. The next one comes when the
-/// kernels have met at their end, hence after that.
+/// Before kernels that read, a rank answers at once, since what it waits for at the end is the
+/// others' kernels; it awaits the answer to its own question before it asks the next time.
+///
+/// All meetings of a rank stand in one order, the same for all ranks: a flag stands for one at a
+/// time.
 template <class F>
 constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
   using enum meeting_act::kind;
-  constexpr std::uint32_t cleared = 0;
-  constexpr std::uint32_t asked = 1;
-  constexpr std::uint32_t answered = 2;
+  using enum peer_board::flag;
+  constexpr auto asked = peer_flag::asked;
+  constexpr auto answered = peer_flag::answered;
   auto const with_others = [&](auto&& act) {  // from the next one on, so that not all ask the same
     for (int i = 1; i < ranks; ++i) {
       f(act((rank + i) % ranks));
     }
   };
-  using enum peer_board::flag;
   switch (where) {
     case meeting_place::begin:
       with_others([&](int other) { return meeting_act{write, moves, other, rank, asked}; });
@@ -60,11 +63,15 @@ constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
       with_others([&](int other) { return meeting_act{await, moves, other, rank, answered}; });
       break;
     case meeting_place::read:
+      with_others([&](int other) { return meeting_act{await, reads, other, rank, answered}; });
       with_others([&](int other) { return meeting_act{write, reads, other, rank, asked}; });
       with_others([&](int other) { return meeting_act{await, reads, rank, other, asked}; });
-      with_others([&](int other) { return meeting_act{write, reads, rank, other, cleared}; });
+      with_others([&](int other) { return meeting_act{write, reads, rank, other, answered}; });
       break;
   }
 }
+
+/// Most acts of a rank at one place, a rank.
+inline constexpr std::size_t most_acts = 4;
 
 }  // namespace zero::detail

@@ -108,7 +108,7 @@ __device__ void sum_batch(
     Parts const& parts, std::int64_t block, A* accumulator, bool add_to, double* partials) {
   std::int64_t const first = block * norm_block + threadIdx.x * norm_lane_elements;
   float result[peer_sum_batch][norm_lane_elements];
-  sum_lanes<access_by::vector>(parts, first, accumulator, norm_lane_elements, add_to, result);
+  add_parts<access_by::vector>(parts, first, accumulator, norm_lane_elements, add_to, result);
   if (partials != nullptr) {
     double squares[peer_sum_batch];
 #pragma unroll

@@ -22,7 +22,7 @@ namespace zero::detail {
 /// @param count elements from there on, when the access is by element, of one block
 /// @return in result, what the accumulator holds afterwards
 template <access_by By, int Blocks, class Parts, element A>
-__device__ void sum_lanes(Parts const& parts,
+__device__ void add_parts(Parts const& parts,
                           std::int64_t first,
                           A* accumulator,
                           std::int64_t count,
@@ -78,9 +78,9 @@ __device__ void sum_block(Parts const& parts,
   std::int64_t const count = n - first;
   float result[1][norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
-    sum_lanes<access_by::vector>(parts, first, accumulator, count, add_to, result);
+    add_parts<access_by::vector>(parts, first, accumulator, count, add_to, result);
   } else if (count > 0) {
-    sum_lanes<access_by::element>(parts, first, accumulator, count, add_to, result);
+    add_parts<access_by::element>(parts, first, accumulator, count, add_to, result);
   }
   if (partials != nullptr) {
     store_block_sum(lane_squares(result[0]), partials + block);

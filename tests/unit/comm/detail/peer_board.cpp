@@ -14,6 +14,7 @@
 #include <vector>
 
 using zero::detail::peer_board;
+using zero::detail::peer_flag;
 using flag = zero::detail::peer_board::flag;
 
 namespace {
@@ -54,9 +55,10 @@ TEST_CASE("every pair of ranks has flags of its own for each purpose, on all boa
   }
 }
 
-TEST_CASE("a new board has no flag, no failure and no absent rank") {
+TEST_CASE("a new board has no open question, no failure and no absent rank") {
   auto const all = boards(3);
-  CHECK(all[1].state(flag::moves, 0, 2).load() == 0);
+  CHECK(all[1].state(flag::moves, 0, 2).load() == peer_flag::answered);
+  CHECK(all[1].state(flag::reads, 2, 0).load() == peer_flag::answered);
   CHECK(all[1].released(flag::moves, 0, 2).load() == 0);
   CHECK_FALSE(all[1].any_failed());
   CHECK_FALSE(all[1].failure_of_another().has_value());
@@ -88,14 +90,14 @@ TEST_CASE("a failure reaches the others with its origin and reason, and the firs
   CHECK(cut.size() < 1000);
 }
 
-TEST_CASE("release lets go all that waits, on every rank, and raises nothing") {
+TEST_CASE("release lets go all that waits, on every rank, and asks or answers nothing") {
   auto all = boards(3);
   all[1].release();
   for (int owner = 0; owner < 3; ++owner) {
     for (int from = 0; from < 3; ++from) {
       for (flag const which : {flag::moves, flag::reads}) {
         CHECK(all[0].released(which, owner, from).load() == 1);
-        CHECK(all[0].state(which, owner, from).load() == 0);
+        CHECK(all[0].state(which, owner, from).load() == peer_flag::answered);
       }
     }
   }

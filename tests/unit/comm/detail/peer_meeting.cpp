@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <random>
@@ -15,11 +17,13 @@ using zero::detail::for_each_act;
 using zero::detail::meeting_act;
 using zero::detail::meeting_place;
 using zero::detail::peer_board;
+using zero::detail::peer_flag;
 
 namespace {
 
 /// A world of ranks whose streams are lists of small steps, run in any order that the streams and
-/// the flags allow.
+/// the flags allow. What a stream writes into flags lands later, in its order; the stream itself
+/// sees it at once.
 class world {
  public:
   explicit world(int ranks)
@@ -27,6 +31,7 @@ class world {
         flags_(std::size_t{2} * size() * size()),
         released_(size()),
         streams_(size()),
+        written_(size()),
         at_(size()),
         round_(size()),
         received_(size(), std::vector<int>(size())),
@@ -71,7 +76,7 @@ class world {
   /// @return whether all others have ended
   bool run(std::mt19937& random, int dead = -1) {
     for (;;) {
-      std::vector<int> able;
+      std::vector<int> able;  // rank r: its next step; r + ranks: its oldest write lands
       bool ended = true;
       for (int r = 0; r < ranks_; ++r) {
         if (r != dead && at(at_, r) < at(streams_, r).size()) {
@@ -80,12 +85,22 @@ class world {
             able.push_back(r);
           }
         }
+        if (!at(written_, r).empty()) {
+          able.push_back(r + ranks_);
+        }
       }
       if (able.empty()) {
         return ended;
       }
       int const r = able[random() % able.size()];
-      at(streams_, r)[at(at_, r)++].run();
+      if (r < ranks_) {
+        at(streams_, r)[at(at_, r)++].run();
+      } else {
+        auto& [to, value] = at(written_, r - ranks_).front();
+        wrong_ += to->seen ? 0 : 1;
+        *to = {value, false};
+        at(written_, r - ranks_).pop_front();
+      }
     }
   }
 
@@ -102,9 +117,17 @@ class world {
   };
 
   struct flag {
-    std::uint32_t state = 0;
+    std::uint32_t state = peer_flag::answered;
     bool seen = true;
   };
+
+  /// What rank r sees in a flag.
+  [[nodiscard]] std::uint32_t state_for(int r, flag const* f) {
+    auto const& own = at(written_, r);
+    auto const latest =
+        std::find_if(own.rbegin(), own.rend(), [&](auto const& w) { return w.first == f; });
+    return latest != own.rend() ? latest->second : f->state;
+  }
 
   template <class T>
   [[nodiscard]] static T& at(std::vector<T>& values, int i) {
@@ -135,15 +158,13 @@ class world {
           &at(flags_, (static_cast<int>(act.flag) * ranks_ + act.owner) * ranks_ + act.from);
       std::uint32_t const value = act.value;
       if (act.what == meeting_act::kind::write) {
-        then(r, [this, f, value] {
-          wrong_ += f->seen ? 0 : 1;
-          *f = {value, value == 0};
-        });
+        then(r, [this, r, f, value] { at(written_, r).emplace_back(f, value); });
       } else {
         at(streams_, r)
-            .push_back(
-                {[this, f, value, r] { return (f->state & value) != 0 || at(released_, r) != 0; },
-                 [f] { f->seen = true; }});
+            .push_back({[this, f, value, r] {
+                          return (state_for(r, f) & value) != 0 || at(released_, r) != 0;
+                        },
+                        [f] { f->seen = true; }});
       }
     });
   }
@@ -158,6 +179,8 @@ class world {
   std::vector<flag> flags_;
   std::vector<char> released_;
   std::vector<std::vector<step>> streams_;
+  std::vector<std::deque<std::pair<flag*, std::uint32_t>>>
+      written_;  // not landed, the oldest first
   std::vector<std::size_t> at_;
   std::vector<int> round_;                  // the collective in which each rank is
   std::vector<std::vector<int>> received_;  // each rank's memory, by sender

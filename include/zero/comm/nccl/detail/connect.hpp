@@ -125,21 +125,20 @@ template <class Make>
   return shared->comm;
 }
 
-/// A communicator of the same ranks as `parent`, with the options' configuration. Collective.
+/// A communicator of the same ranks as `parent`. Collective.
+/// @param limit,config the options' limit and `make_config`
 /// @throws see connect_in_time
 [[nodiscard]] inline ncclComm_t split_in_time(ncclComm_t parent,
                                               int rank,
                                               int device,
-                                              nccl_options const& options) {
-  return connect_in_time(device,
-                         options.limit,
-                         "ncclCommSplit",
-                         [parent, rank, config = make_config(options)](ncclComm_t* made) mutable {
-                           ncclResult_t const result =
-                               ncclCommSplit(parent, 0, rank, made, &config);
-                           // NCCL 2.28 says success while a parent that does not block is at it.
-                           return settled(result == ncclSuccess ? ncclInProgress : result, parent);
-                         });
+                                              std::chrono::nanoseconds limit,
+                                              ncclConfig_t const& config) {
+  return connect_in_time(
+      device, limit, "ncclCommSplit", [parent, rank, config = config](ncclComm_t* made) mutable {
+        ncclResult_t const result = ncclCommSplit(parent, 0, rank, made, &config);
+        // NCCL 2.28 says success while a parent that does not block is at it.
+        return settled(result == ncclSuccess ? ncclInProgress : result, parent);
+      });
 }
 
 }  // namespace zero::detail

@@ -45,6 +45,7 @@ class nccl_link {
         registry_(settings.registration),
         watchdog(std::make_unique<nccl_watchdog>(handle, settings)) {
     try {
+      compare_options();
       own_calls().warm_up(options.warm_up_bytes);
       if (options.registration == nccl_registration::peers && handle.size() > 1) {
         join_peers();
@@ -121,11 +122,9 @@ class nccl_link {
             bool continues,
             Launch&& launch) {
     expects(!handle.in_group(), "zero::Nccl: read_others must not be called inside a group");
-    if (bytes > std::int64_t{4} << 20 && !continues) {
-      peers_->copies().meet_readers(stream);
-    }
+    peers_->copies().open_reads(stream, bytes > std::int64_t{4} << 20 && !continues);
     launch(peers_->reading(*known(address, bytes), address));
-    peers_->copies().mark_reader(stream);
+    peers_->copies().close_reads(stream);
   }
 
   /// Throws the failure of this rank, or of another one that has said so.
@@ -192,7 +191,9 @@ class nccl_link {
       gpu::device_guard const guard(handle.device());
       expects(!handle.in_group(), "zero::Nccl: register_memory must not be called inside a group");
       try {
-        peers_->add(address, bytes, [this](auto const& mine) { return own_calls().gather(mine); });
+        peers_->add(address, bytes, [this](auto const& mine) {
+          return own_calls().gather(mine, "register_memory");
+        });
       } catch (logic_error const&) {
         throw;  // alike on all ranks
       } catch (...) {
@@ -260,8 +261,15 @@ class nccl_link {
     }
   }
 
-  [[nodiscard]] bool copies_ended() const noexcept {
-    return peers_ == nullptr || peers_->copies().ended_within(std::chrono::nanoseconds(0));
+  /// Whether the copies and the kernels that read have ended by now, or within a time. A device
+  /// that is lost makes the rank fail.
+  [[nodiscard]] bool copies_ended(std::chrono::nanoseconds limit = {}) noexcept {
+    try {
+      return peers_ == nullptr || peers_->copies().ended_within(limit);
+    } catch (cuda_error const&) {
+      handle.fail(std::current_exception());
+      return false;
+    }
   }
 
   /// After a failure: tells the ranks of the host, stops NCCL, and waits until what was enqueued
@@ -273,7 +281,7 @@ class nccl_link {
       handle.give_up(peers_->board());
     }
     handle.stop();
-    if (peers_ != nullptr && !peers_->copies().ended_within(std::chrono::seconds(10))) {
+    if (!copies_ended(std::chrono::seconds(10))) {
       [[maybe_unused]] nccl_peers const* const kept = peers_.release();
     }
   }
@@ -287,18 +295,43 @@ class nccl_link {
 
   [[nodiscard]] nccl_own_calls own_calls() { return {handle, *watchdog, sums}; }
 
+  /// Refuses options that differ between the ranks and would make them call different things.
+  void compare_options() {
+    if (handle.size() == 1) {
+      return;
+    }
+
+    struct shared {
+      std::int64_t registration;
+      std::int64_t peer_reading_bytes;
+      std::int64_t warm_up_bytes;
+    };
+
+    gpu::device_guard const guard(handle.device());
+    auto const all = own_calls().gather(shared{.registration = std::int64_t(options.registration),
+                                               .peer_reading_bytes = options.peer_reading_bytes,
+                                               .warm_up_bytes = options.warm_up_bytes},
+                                        "comparison of options");
+    auto const same = [&](std::int64_t shared::* field, char const* name) {
+      if (std::ranges::any_of(all, [&](auto const& o) { return o.*field != all[0].*field; })) {
+        throw logic_error(std::string("zero::Nccl: nccl_options::") + name +
+                          " differs between the ranks; give all the same");
+      }
+    };
+    same(&shared::registration, "registration");
+    same(&shared::peer_reading_bytes, "peer_reading_bytes");
+    same(&shared::warm_up_bytes, "warm_up_bytes");
+  }
+
   /// Finds the ranks of the host, and meets them once, so that what the driver does not have is
   /// found now.
   void join_peers() {
     gpu::device_guard const guard(handle.device());
     nccl_own_calls own = own_calls();
-    peers_ = std::make_unique<nccl_peers>(
-        handle.rank(), handle.size(), [&](auto const& mine) { return own.gather(mine); });
+    peers_ = std::make_unique<nccl_peers>(handle.rank(), handle.size(), [&](auto const& mine) {
+      return own.gather(mine, "first meeting");
+    });
     watchdog->tell_on(peers_->board());
-    auto const most = own.gather(options.peer_reading_bytes);
-    expects(std::ranges::all_of(most, [&](std::int64_t other) { return other == most.front(); }),
-            "zero::Nccl: nccl_options::peer_reading_bytes differs between the ranks; give all the "
-            "same");
     gpu::stream const stream(gpu::stream_priority::normal);
     watchdog->begin(stream.get(), {.operation_name = "first meeting"}, collective::all_gather);
     peers_->copies().open(stream.get());

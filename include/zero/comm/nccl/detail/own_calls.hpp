@@ -31,10 +31,11 @@ class nccl_own_calls {
 
   /// All ranks' values, in rank order. Collective; allocates; waits. The current device is the
   /// rank's.
-  /// @tparam T trivially copyable
+  /// @tparam T   trivially copyable
+  /// @param what what it is for, a string literal
   /// @throws peer_error, nccl_error, cuda_error
   template <class T>
-  [[nodiscard]] std::vector<T> gather(T const& mine) {
+  [[nodiscard]] std::vector<T> gather(T const& mine, char const* what) {
     gpu::stream const own(gpu::stream_priority::normal);
     auto const bytes = static_cast<std::int64_t>(sizeof(T));
     gpu::memory const buffer(handle_.size() * bytes + 16, "values of the ranks");
@@ -43,7 +44,7 @@ class nccl_own_calls {
         cudaMemcpyAsync(
             all + handle_.rank() * bytes, &mine, sizeof(T), cudaMemcpyHostToDevice, own.get()),
         "cudaMemcpyAsync");
-    run(own.get(), collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
+    run(own.get(), what, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
       return ncclAllGather(
           all + handle_.rank() * bytes, all, sizeof(T), ncclUint8, comm, own.get());
     });
@@ -87,24 +88,24 @@ class nccl_own_calls {
 
  private:
   template <class F>
-  void run(cudaStream_t stream, collective kind, char const* name, F&& f) {
+  void run(cudaStream_t stream, char const* what, collective kind, char const* call, F&& f) {
     handle_.inside([&](ncclComm_t comm) {
-      watchdog_.begin(stream, {.operation_name = "warm-up"}, kind);
-      handle_.settle(f(comm), name);
+      watchdog_.begin(stream, {.operation_name = what}, kind);
+      handle_.settle(f(comm), call);
       watchdog_.end(stream);
     });
   }
 
   void move(cudaStream_t stream, std::byte* first, std::byte* second, std::int64_t bytes) {
     auto const count = static_cast<std::size_t>(bytes);
-    run(stream, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
+    run(stream, warm, collective::all_gather, "ncclAllGather", [&](ncclComm_t comm) {
       return ncclAllGather(first + handle_.rank() * bytes, first, count, ncclUint8, comm, stream);
     });
-    run(stream, collective::all_to_others, "ncclGroupEnd", [&](ncclComm_t comm) {
+    run(stream, warm, collective::all_to_others, "ncclGroupEnd", [&](ncclComm_t comm) {
       return nccl_exchange(
           comm, handle_.rank(), handle_.size(), stream, first, bytes, second, bytes);
     });
-    run(stream, collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
+    run(stream, warm, collective::broadcast, "ncclBroadcast", [&](ncclComm_t comm) {
       return ncclBroadcast(first, first, count, ncclUint8, 0, comm, stream);
     });
   }
@@ -112,7 +113,7 @@ class nccl_own_calls {
   void sum(
       cudaStream_t stream, std::byte* buffer, std::int64_t bytes, dtype type, double prescale) {
     auto const elements = static_cast<std::size_t>(bytes / bytes_of(type));
-    run(stream, collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
+    run(stream, warm, collective::reduce_scatter, "ncclReduceScatter", [&](ncclComm_t comm) {
       return ncclReduceScatter(buffer,
                                buffer + handle_.rank() * bytes,
                                elements,
@@ -121,10 +122,12 @@ class nccl_own_calls {
                                comm,
                                stream);
     });
-    run(stream, collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
+    run(stream, warm, collective::all_reduce, "ncclAllReduce", [&](ncclComm_t comm) {
       return ncclAllReduce(buffer, buffer, elements, nccl_type(type), ncclSum, comm, stream);
     });
   }
+
+  static constexpr char const* warm = "warm-up";
 
   nccl_handle& handle_;
   nccl_watchdog& watchdog_;

@@ -57,6 +57,14 @@ class peer_copies {
       gpu::ignore_at_exit(cudaHostUnregister(board.address()));
       check_cuda(code, "cudaHostGetDevicePointer");
     }
+    int ordinal = 0;
+    int flushes = 0;
+    check_cuda(cudaGetDevice(&ordinal), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&flushes, cudaDevAttrCanFlushRemoteWrites, ordinal),
+               "cudaDeviceGetAttribute");
+    if (flushes != 0) {  // where a GPU may reorder what others write into it
+      wait_flags_ |= CU_STREAM_WAIT_VALUE_FLUSH;
+    }
   }
 
   peer_copies(peer_copies const&) = delete;
@@ -72,12 +80,9 @@ class peer_copies {
 
   void add(peer_range range) { ranges_.push_back(std::move(range)); }
 
-  /// Forgets the range that begins at an address; nothing when it is unknown.
+  /// Forgets all ranges that begin at an address.
   void remove(void* address) noexcept {
-    auto const found = std::ranges::find(ranges_, address, &peer_range::address);
-    if (found != ranges_.end()) {
-      ranges_.erase(found);
-    }
+    std::erase_if(ranges_, [&](peer_range const& range) { return range.address() == address; });
   }
 
   /// The range in which bytes of this rank lie, or null.
@@ -139,17 +144,20 @@ class peer_copies {
   void close() {
     if (open_) {
       meet(latest_, meeting_place::end);
-      open_ = false;
       follows_ = !gpu::is_captured(latest_);  // when a capture runs, and where, is not known
       if (follows_) {
         last_.record(latest_);
       }
+      open_ = false;
     }
   }
 
   /// Makes a stream wait for the latest meeting of another one.
   void follow(cudaStream_t stream) {
-    bool const follows = follows_ && stream == latest_;
+    // The default streams' handles may stand for a stream a thread.
+    bool const is_default =
+        stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+    bool const follows = follows_ && stream == latest_ && !is_default;
     if (!follows && !gpu::is_captured(stream)) {
       last_.make_wait(stream);
     }
@@ -165,16 +173,24 @@ class peer_copies {
     }
   }
 
-  /// Notes that a stream has a kernel up to here that reads the others' memory.
-  void mark_reader(cudaStream_t stream) {
-    if (!gpu::is_captured(stream)) {
-      reads_.record(stream);
+  /// Begins what ends with `close_reads`: a kernel that reads the others' memory and meets them at
+  /// its end. One stream at a time.
+  /// @param meets meets the others before, so that not the kernel waits for late ones, on the
+  ///              multiprocessors, but the stream
+  void open_reads(cudaStream_t stream, bool meets) {
+    reading_ = true;
+    if (meets) {
+      meet(stream, meeting_place::read);
     }
   }
 
-  /// Meets the others before a kernel that reads their memory and meets them at its end: so that
-  /// not the kernel waits, on the multiprocessors, but the stream. One stream at a time.
-  void meet_readers(cudaStream_t stream) { meet(stream, meeting_place::read); }
+  /// Ends what `open_reads` began.
+  void close_reads(cudaStream_t stream) {
+    if (!gpu::is_captured(stream)) {
+      reads_.record(stream);
+    }
+    reading_ = false;
+  }
 
   /// A word of the host that kernels read: not 0 after a failure of any rank of the host.
   [[nodiscard]] std::uint32_t const volatile* released_on_device() const noexcept {
@@ -188,21 +204,18 @@ class peer_copies {
   // --- the end -----------------------------------------------------------------------------------
 
   /// Waits for what was enqueued; whether it has ended in time. An exception between `open` and
-  /// `close` leaves that unknown, and so does an error of the device.
-  [[nodiscard]] bool ended_within(std::chrono::nanoseconds limit) const noexcept {
-    if (open_) {
+  /// `close`, or between `open_reads` and `close_reads`, leaves that unknown for good.
+  /// @throws cuda_error the context is lost, and all in it with it
+  [[nodiscard]] bool ended_within(std::chrono::nanoseconds limit) const {
+    if (open_ || reading_) {
       return false;
     }
     auto const end = std::chrono::steady_clock::now() + limit;
-    try {
-      while (!last_.ready() || !reads_.ready()) {
-        if (std::chrono::steady_clock::now() >= end) {
-          return false;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!last_.ready() || !reads_.ready()) {
+      if (std::chrono::steady_clock::now() >= end) {
+        return false;
       }
-    } catch (cuda_error const&) {
-      return false;  // the context is lost, and all in it with it
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return true;
   }
@@ -223,7 +236,7 @@ class peer_copies {
   }
 
   void meet(cudaStream_t stream, meeting_place where) {
-    std::array<CUstreamBatchMemOpParams, std::size_t{3} * peer_board::max_ranks> operations;
+    std::array<CUstreamBatchMemOpParams, most_acts * peer_board::max_ranks> operations;
     unsigned count = 0;
     for_each_act(where, board_->rank(), board_->ranks(), [&](meeting_act const& act) {
       CUstreamBatchMemOpParams& next = operations[count++];
@@ -234,7 +247,7 @@ class peer_copies {
         next.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
         next.waitValue.address = flag;
         next.waitValue.value64 = (cuuint64_t{1} << 32U) | act.value;
-        next.waitValue.flags = CU_STREAM_WAIT_VALUE_AND;
+        next.waitValue.flags = wait_flags_;
       } else {
         next.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
         next.writeValue.address = flag;
@@ -249,6 +262,7 @@ class peer_copies {
 
   peer_board* board_;
   decltype(&cuStreamBatchMemOp) operate_;
+  unsigned wait_flags_ = CU_STREAM_WAIT_VALUE_AND;
   CUdeviceptr flags_ = 0;
   std::vector<peer_range> ranges_;
   gpu::event last_;                // behind the latest meeting
@@ -256,6 +270,7 @@ class peer_copies {
   cudaStream_t latest_ = nullptr;  // of the latest meeting
   bool follows_ = false;           // whatever that stream gets next follows it
   bool open_ = false;
+  bool reading_ = false;
 };
 
 }  // namespace zero::detail

@@ -53,7 +53,8 @@ TEST_CASE("a communicator is split, blocking or not") {
     for (bool const child_blocking : {true, false}) {
       zero::nccl_options options;
       options.blocking = child_blocking;
-      ncclComm_t const child = zero::detail::split_in_time(parent, 0, 0, options);
+      ncclComm_t const child = zero::detail::split_in_time(
+          parent, 0, 0, options.limit, zero::detail::make_config(options));
       CHECK(child != nullptr);
       CHECK(ncclCommDestroy(child) == ncclSuccess);
     }

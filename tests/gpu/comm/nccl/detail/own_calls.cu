@@ -49,9 +49,9 @@ struct value {
 
 TEST_CASE("values of any size are gathered whole") {
   lone rank;
-  CHECK(rank.calls.gather(std::int32_t{7}) == std::vector<std::int32_t>{7});
+  CHECK(rank.calls.gather(std::int32_t{7}, "test") == std::vector<std::int32_t>{7});
   value const mine{1'234'567'890'123, "a value"};
-  CHECK(rank.calls.gather(mine) == std::vector<value>{mine});
+  CHECK(rank.calls.gather(mine, "test") == std::vector<value>{mine});
   CHECK(rank.soon_idle());
 }
 
@@ -68,6 +68,6 @@ TEST_CASE("warming up makes operators and leaves nothing in flight, whatever the
 TEST_CASE("a rank that has failed makes no calls of its own") {
   lone rank;
   rank.handle.fail(std::make_exception_ptr(zero::logic_error("the first failure")));
-  CHECK_THROWS_AS(static_cast<void>(rank.calls.gather(1)), zero::logic_error);
+  CHECK_THROWS_AS(static_cast<void>(rank.calls.gather(1, "test")), zero::logic_error);
   CHECK_THROWS_AS(rank.calls.warm_up(0), zero::logic_error);
 }

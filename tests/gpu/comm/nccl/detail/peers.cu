@@ -15,6 +15,7 @@
 #include <zero/core/rank_order.hpp>
 #include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/kernels.cuh>
+#include <zero/device/gpu/stream.hpp>
 
 #include <doctest/doctest.h>
 
@@ -31,6 +32,7 @@
 #include <vector>
 
 using namespace std::chrono_literals;
+using zero::check_cuda;
 using zero::Nccl;
 using zero::nccl_communicator;
 using zero::test::contains;
@@ -196,7 +198,6 @@ TEST_CASE("worker: sums that read the others" * doctest::skip(!is_worker())) {
       zero::gpu_kernels::sum<zero::bf16, float>(
           rank.stream(), own, received, padded, comm.rank(), ranks, sum, n, add, squares);
       CHECK(comm.reads_others(own, n * 2) == (ranks > 1));
-      CHECK_FALSE(comm.reads_others(own, (std::int64_t{32} << 20) + 1));
       if (ranks == 1) {
         continue;
       }
@@ -300,6 +301,139 @@ TEST_CASE("worker: a sum without a peer" * doctest::skip(!is_worker())) {
     CHECK_THROWS_AS(comm.check(), zero::peer_error);
     CHECK(seconds_since(start) < 12);
   }
+  worker_passed();
+}
+
+TEST_CASE("worker: shards that sums may read" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  zero::nccl_options options;
+  options.registration = zero::nccl_registration::peers;
+  options.peer_reading_bytes = 4096;
+  auto comm = rank.comm().duplicate(options);
+  zero::gpu::memory const known(16384, "known");
+  zero::gpu::memory const unknown(16384, "unknown");
+  auto* const begin = static_cast<std::byte*>(known.get());
+  CHECK_FALSE(comm.reads_others(begin, 4096));
+  comm.register_memory(begin, 8192);
+  CHECK(comm.reads_others(begin, 4096));
+  CHECK_FALSE(comm.reads_others(begin, 4097));
+  CHECK(comm.reads_others(begin + 4096, 4096));
+  CHECK_FALSE(comm.reads_others(begin + 4097, 4096));
+  CHECK_FALSE(comm.reads_others(begin, 0));
+  CHECK_FALSE(comm.reads_others(unknown.get(), 4096));
+  comm.register_memory(begin, 8192);  // taking it back once is enough
+  comm.deregister_memory(begin);
+  CHECK_FALSE(comm.reads_others(begin, 4096));
+  worker_passed();
+}
+
+TEST_CASE("worker: options that differ" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  bool const odd = rank.comm().rank() == 1;
+  auto const refusal = [&](auto&& change) -> std::string {
+    zero::nccl_options options;
+    options.registration = zero::nccl_registration::peers;
+    options.warm_up_bytes = 1 << 20;
+    if (odd) {
+      change(options);
+    }
+    auto parent = rank.comm().duplicate();  // which an error takes with it
+    try {
+      static_cast<void>(parent.duplicate(options));
+    } catch (zero::logic_error const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal([](auto&) {}) == "");
+  CHECK(contains(refusal([](auto& o) { o.registration = zero::nccl_registration::none; }),
+                 "registration differs between the ranks"));
+  CHECK(contains(refusal([](auto& o) { o.peer_reading_bytes = 0; }), "peer_reading_bytes differs"));
+  CHECK(contains(refusal([](auto& o) { o.warm_up_bytes = 0; }), "warm_up_bytes differs"));
+  worker_passed();
+}
+
+TEST_CASE("worker: several streams" * doctest::skip(!is_worker())) {
+  auto rank = make_rank();
+  auto& comm = rank.comm();
+  int const ranks = comm.size();
+  std::int64_t const n = 1 << 18;
+  zero::gpu::stream const streams[] = {zero::gpu::stream(zero::gpu::stream_priority::normal),
+                                       zero::gpu::stream(zero::gpu::stream_priority::greatest),
+                                       zero::gpu::stream(zero::gpu::stream_priority::normal)};
+
+  struct exchange {
+    unsigned char* send;
+    unsigned char* receive;
+  };
+
+  exchange of[3];
+  for (auto& e : of) {
+    e = {rank.upload(std::vector<unsigned char>(static_cast<std::size_t>(n), 0xEE)),
+         rank.upload(std::vector<unsigned char>(static_cast<std::size_t>(ranks * n), 0xEE))};
+  }
+  auto const gather = [&](int i) {
+    comm.all_gather(streams[i].get(), gather_tag(1), of[i].send, of[i].receive, n);
+  };
+  check_cuda(cudaStreamBeginCapture(streams[2].get(), cudaStreamCaptureModeThreadLocal),
+             "cudaStreamBeginCapture");
+  gather(2);
+  cudaGraph_t captured = nullptr;
+  check_cuda(cudaStreamEndCapture(streams[2].get(), &captured), "cudaStreamEndCapture");
+  zero::gpu::graph const graph(captured);
+  std::size_t wrong = 0;
+  for (int round = 0; round < 30; ++round) {
+    // Nothing orders the streams but the communicator, and a rank is late on one of them.
+    int const i = round % 3;
+    cudaStream_t const stream = streams[i].get();
+    auto const value = [&](int r) { return static_cast<unsigned char>(r * 32 + round); };
+    if (round % ranks == comm.rank()) {
+      zero::test::spin(stream, 2);
+    }
+    check_cuda(cudaMemsetAsync(of[i].send, value(comm.rank()), static_cast<std::size_t>(n), stream),
+               "cudaMemsetAsync");
+    if (i < 2) {
+      gather(i);
+    } else {
+      comm.begin_watch(stream, gather_tag(1));
+      graph.launch(stream);
+      comm.end_watch(stream);
+    }
+    if (i == 2) {
+      for (int j = 0; j < 3; ++j) {
+        check_cuda(cudaStreamSynchronize(streams[j].get()), "cudaStreamSynchronize");
+        auto const got = rank.download(of[j].receive, ranks * n);
+        for (std::int64_t k = 0; k < ranks * n; ++k) {
+          auto const expected = static_cast<unsigned char>(k / n * 32 + round - 2 + j);
+          wrong += got[static_cast<std::size_t>(k)] == expected ? 0 : 1;
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  worker_passed();
+}
+
+static __global__ void fault_kernel() {
+  asm volatile("trap;");
+}
+
+TEST_CASE("worker: a device that is lost" * doctest::skip(!is_worker())) {
+  auto const start = std::chrono::steady_clock::now();
+  {
+    auto rank = make_rank();
+    auto* const buffer =
+        rank.upload(std::vector<int>(static_cast<std::size_t>(rank.comm().size())));
+    CHECK(error_of_gather(rank, buffer) == "");
+    if (rank.comm().rank() == 1) {
+      std::this_thread::sleep_for(500ms);  // all has been seen to end
+      fault_kernel<<<1, 1, 0, rank.stream()>>>();
+      CHECK(cudaStreamSynchronize(rank.stream()) != cudaSuccess);
+    } else {
+      CHECK(contains(error_of_gather(rank, buffer), "rank 1 has failed"));
+    }
+  }
+  CHECK(seconds_since(start) < 40);  // and not the limit of 60
   worker_passed();
 }
 
@@ -429,6 +563,7 @@ TEST_CASE("the laws of communicators hold for copies between the ranks of a host
   }
   CHECK(run_workers("worker: late ranks", 3));
   CHECK(run_workers("worker: groups with peers", 2));
+  CHECK(run_workers("worker: several streams", 3));
 }
 
 TEST_CASE("sums that read the other ranks' memory give the bits of an exchange and a sum") {
@@ -437,6 +572,11 @@ TEST_CASE("sums that read the other ranks' memory give the bits of an exchange a
     CHECK(run_workers("worker: sums that read the others", n));
   }
   CHECK(run_workers("worker: sums with late ranks", 3));
+  CHECK(run_workers("worker: shards that sums may read", 2));
+}
+
+TEST_CASE("options that differ between the ranks are refused by all of them") {
+  CHECK(run_workers("worker: options that differ", 3));
 }
 
 TEST_CASE("the laws of communicators hold for copies between GPUs") {
@@ -445,6 +585,7 @@ TEST_CASE("the laws of communicators hold for copies between GPUs") {
   if (count >= 2) {
     CHECK(run_workers("worker: laws with peers", count, true));
     CHECK(run_workers("worker: late ranks", count, true));
+    CHECK(run_workers("worker: several streams", count, true));
     CHECK(run_workers("worker: a peer that aborts", count, true));
     CHECK(run_workers("worker: a peer that stalls", count, true));
     CHECK(run_workers("worker: the owner frees first", count, true));
@@ -464,6 +605,7 @@ TEST_CASE("a rank of the host that fails, leaves, dies or stalls is noticed by t
   CHECK(run_workers("worker: a peer that dies", 3));
   CHECK(run_workers("worker: a peer that stalls", 3));
   CHECK(run_workers("worker: a sum without a peer", 3));
+  CHECK(run_workers("worker: a device that is lost", 2));
 }
 
 TEST_CASE("memory may be freed by its owner before the others have let go of it") {
