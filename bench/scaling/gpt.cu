@@ -363,7 +363,7 @@ template <class Stage>
     }
     out.skipped += engine.result().applied ? 0 : 1;
   }
-  static_cast<void>(here.gather(0));
+  static_cast<void>(here.gather(0));  // so that the ranks begin together
   out.exposed = slowest(here.gather(exposed_part(engine, train_step)));
   out.fastest_ms = turns > 0 ? median(fastest) : 0;
   for (auto const& parameter : engine.parameters()) {
@@ -396,6 +396,7 @@ double exposed_part(Engine& engine, Step const& train_step) {
       waited_us = 0;
     }
   }
+  zero::expects(parts.size() == 7, "the timeline of seven steps has another number");
   parts.erase(parts.begin());
   return median(std::move(parts));
 }

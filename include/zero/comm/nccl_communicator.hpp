@@ -5,6 +5,7 @@
 #include <zero/comm/nccl/detail/calls.hpp>
 #include <zero/comm/nccl/detail/connect.hpp>
 #include <zero/comm/nccl/detail/link.hpp>
+#include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
@@ -57,6 +58,7 @@ class nccl_communicator {
   /// @param comm    the handle, of NCCL's blocking or non-blocking kind
   /// @param owned   whether this object destroys it
   /// @param options see @ref nccl_options
+  /// @throws logic_error the options differ between the ranks, or ask for what cannot be
   /// @throws nccl_error, cuda_error, peer_error
   nccl_communicator(ncclComm_t comm, bool owned, nccl_options const& options)
       : link_(std::make_unique<detail::nccl_link>(comm, owned, options)) {}
@@ -311,14 +313,23 @@ class nccl_communicator {
   /// @throws peer_error, nccl_error, cuda_error
   [[nodiscard]] nccl_communicator duplicate() { return duplicate(link_->options); }
 
-  /// The same with other options, e.g. another `cta_policy`. Collective. When it fails, this
-  /// communicator has failed, too.
+  /// The same with other options, e.g. another `cta_policy`. Collective. When the split fails, this
+  /// communicator has failed, too; when the new one refuses its options, it lives.
+  /// @throws logic_error, peer_error, nccl_error, cuda_error as the constructor does
   [[nodiscard]] nccl_communicator duplicate(nccl_options const& options) {
     check();
     auto const config = detail::make_config(options);
     ncclComm_t made = nullptr;
     link_->handle.inside([&](ncclComm_t comm) {
-      made = detail::split_in_time(comm, rank(), device(), options.limit, config);
+      try {
+        made = detail::split_in_time(comm, rank(), device(), options.limit, config);
+      } catch (peer_error const&) {
+        link_->handle.desert();
+        throw;
+      } catch (nccl_error const&) {
+        link_->handle.check();  // what has stopped it, if that is known
+        throw;
+      }
     });
     return {made, true, options};
   }

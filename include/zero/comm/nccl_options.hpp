@@ -53,7 +53,7 @@ struct nccl_options {
   int max_ctas = -1;  ///< most blocks of a kernel; -1: NCCL's choice
   nccl_cta_policy cta_policy = nccl_cta_policy::library;  ///< which blocks to use at all
 
-  /// What `register_memory` does.
+  /// What `register_memory` does. The same on all ranks.
   nccl_registration registration = nccl_registration::none;
 
   /// `nccl_registration::peers`: most bytes of a shard whose sum reads the other ranks'
@@ -65,7 +65,7 @@ struct nccl_options {
   std::int64_t peer_reading_bytes = std::int64_t{64} << 20;
 
   /// Bytes of the largest collective that the constructor runs, so that NCCL connects and allocates
-  /// before the first step. 0 runs the small ones alone.
+  /// before the first step. 0 runs the small ones alone. The same on all ranks.
   std::int64_t warm_up_bytes = std::int64_t{32} << 20;
 
   /// How often the watchdog looks.

@@ -18,6 +18,7 @@
 #include <zero/plan/travel.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -440,10 +441,12 @@ class engine_core {
                     { device_.ordinal() } -> std::convertible_to<int>;
                   }) {
       if (communicator_.device() != device_.ordinal()) {
-        throw logic_error("zero::ZeroEngine: the communicator works on GPU " +
-                          std::to_string(communicator_.device()) + " and the engine on GPU " +
-                          std::to_string(device_.ordinal()) +
-                          "; call cudaSetDevice(communicator.device()) before construction");
+        throw logic_error(
+            "zero::ZeroEngine: the communicator works on GPU " +
+            std::to_string(communicator_.device()) + " and the engine on GPU " +
+            std::to_string(device_.ordinal()) +
+            "; call cudaSetDevice(communicator.device()) before construction, and leave "
+            "cuda_options::ordinal at -1");
       }
     }
     return device_;

@@ -40,8 +40,8 @@ struct meeting_act {
 /// Before kernels that read, a rank answers at once, since what it waits for at the end is the
 /// others' kernels; it awaits the answer to its own question before it asks the next time.
 ///
-/// All meetings of a rank stand in one order, the same for all ranks: a flag stands for one at a
-/// time.
+/// All meetings of a rank at one kind of flag stand in one order, the same for all ranks: a flag
+/// stands for one at a time.
 template <class F>
 constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
   using enum meeting_act::kind;

@@ -16,7 +16,6 @@
 using zero::detail::for_each_act;
 using zero::detail::meeting_act;
 using zero::detail::meeting_place;
-using zero::detail::peer_board;
 using zero::detail::peer_flag;
 
 namespace {

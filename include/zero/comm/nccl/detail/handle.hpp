@@ -49,7 +49,7 @@ class nccl_handle {
 
   /// @pre the watchdog has ended
   ~nccl_handle() {
-    if (comm_ != nullptr && owned_) {
+    if (comm_ != nullptr && owned_ && !deserted_) {
       static_cast<void>(failed() ? ncclCommAbort(comm_) : ncclCommDestroy(comm_));
     }
   }
@@ -165,6 +165,10 @@ class nccl_handle {
     return groups_ == 0;
   }
 
+  /// A thread that nobody waits for any more is still inside NCCL with the communicator, which is
+  /// therefore never freed. @pre inside
+  void desert() noexcept { deserted_ = true; }
+
   /// Whether a group is open.
   [[nodiscard]] bool in_group() const noexcept { return groups_ > 0; }
 
@@ -220,7 +224,7 @@ class nccl_handle {
     }
     stopped_ = true;
     bool locked = lock_within(std::chrono::seconds(1));
-    bool const revoke = features_.revoke && (!locked || !owned_);
+    bool const revoke = features_.revoke && (!locked || !owned_ || deserted_);
     if (revoke) {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
       static_cast<void>(ncclCommRevoke(comm_, NCCL_REVOKE_DEFAULT));
@@ -228,8 +232,8 @@ class nccl_handle {
       locked = locked || lock_within(std::chrono::seconds(10));
     }
     // A user's communicator that could be revoked stays his to destroy. One that is still in use
-    // after it was revoked is aborted by the destructor.
-    if (revoke ? owned_ && locked : true) {
+    // after it was revoked is aborted by the destructor, unless it is deserted.
+    if (revoke ? owned_ && locked && !deserted_ : true) {
       static_cast<void>(ncclCommAbort(std::exchange(comm_, nullptr)));
     }
     if (locked) {
@@ -280,8 +284,9 @@ class nccl_handle {
   int device_ = 0;
   nccl_features features_ = nccl_features::of_library();
   std::mutex calls_;
-  int depth_ = 0;   // the rank's thread's: stays inside NCCL, which nest
-  int groups_ = 0;  // the rank's thread's
+  int depth_ = 0;          // the rank's thread's: stays inside NCCL, which nest
+  int groups_ = 0;         // the rank's thread's
+  bool deserted_ = false;  // under `calls_`
   std::atomic<clock::rep> inside_since_{0};
   std::atomic<bool> may_not_block_{false};
   bool stopped_ = false;  // the watchdog's

@@ -51,6 +51,9 @@ class nccl_link {
         join_peers();
       }
     } catch (std::exception const& error) {
+      if (dynamic_cast<logic_error const*>(&error) != nullptr) {
+        meet_refused();
+      }
       abort(error.what());
       watchdog.reset();
       let_go();
@@ -195,7 +198,8 @@ class nccl_link {
           return own_calls().gather(mine, "register_memory");
         });
       } catch (logic_error const&) {
-        throw;  // alike on all ranks
+        meet_refused();
+        throw;
       } catch (...) {
         handle.fail(std::current_exception());
         watchdog->wake();
@@ -294,6 +298,16 @@ class nccl_link {
   }
 
   [[nodiscard]] nccl_own_calls own_calls() { return {handle, *watchdog, sums}; }
+
+  /// Returns when all ranks have come to a refusal, which they make alike; so what each throws is
+  /// its own, and not that another one has ended.
+  void meet_refused() noexcept {
+    try {
+      gpu::device_guard const guard(handle.device());
+      static_cast<void>(own_calls().gather(std::int32_t{0}, "refusal"));
+    } catch (...) {  // nothing is worth more than the refusal
+    }
+  }
 
   /// Refuses options that differ between the ranks and would make them call different things.
   void compare_options() {

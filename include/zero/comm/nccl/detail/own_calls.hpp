@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace zero::detail {
@@ -33,11 +34,13 @@ class nccl_own_calls {
   /// rank's.
   /// @tparam T   trivially copyable
   /// @param what what it is for, a string literal
-  /// @throws peer_error, nccl_error, cuda_error
+  /// @throws this rank's failure; out_of_memory, nccl_error, cuda_error
   template <class T>
   [[nodiscard]] std::vector<T> gather(T const& mine, char const* what) {
+    static_assert(std::is_trivially_copyable_v<T>);
     gpu::stream const own(gpu::stream_priority::normal);
     auto const bytes = static_cast<std::int64_t>(sizeof(T));
+    // NCCL's kernels read whole words at the end.
     gpu::memory const buffer(handle_.size() * bytes + 16, "values of the ranks");
     auto* const all = static_cast<std::byte*>(buffer.get());
     check_cuda(
@@ -62,7 +65,7 @@ class nccl_own_calls {
   /// algorithm and chooses the algorithm by size. An all-reduce comes last: all ranks meet in it.
   /// Collective; allocates; waits.
   /// @param bytes of the large ones, all ranks' together
-  /// @throws peer_error, nccl_error, cuda_error
+  /// @throws this rank's failure; out_of_memory, nccl_error, cuda_error
   void warm_up(std::int64_t bytes) {
     gpu::device_guard const guard(handle_.device());
     gpu::stream const own(gpu::stream_priority::normal);

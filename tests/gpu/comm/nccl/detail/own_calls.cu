@@ -55,7 +55,7 @@ TEST_CASE("values of any size are gathered whole") {
   CHECK(rank.soon_idle());
 }
 
-TEST_CASE("warming up makes operators and leaves nothing in flight, whatever the size") {
+TEST_CASE("warming up leaves nothing in flight, whatever the size") {
   for (std::int64_t const bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 20}) {
     CAPTURE(bytes);
     lone rank;

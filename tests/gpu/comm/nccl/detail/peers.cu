@@ -337,7 +337,7 @@ TEST_CASE("worker: options that differ" * doctest::skip(!is_worker())) {
     if (odd) {
       change(options);
     }
-    auto parent = rank.comm().duplicate();  // which an error takes with it
+    auto parent = rank.comm().duplicate();
     try {
       static_cast<void>(parent.duplicate(options));
     } catch (zero::logic_error const& error) {
