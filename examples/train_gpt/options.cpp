@@ -100,7 +100,7 @@ constexpr option_row table[] = {
     {"--ranks",
      words_after::one,
      "N",
-     "number of ranks, threads of this process [4]; with --comm nccl the launcher says it",
+     "number of ranks, threads of this process; with --comm nccl the launcher says it [4]",
      [](options& o, given const& g) { g.read(o.ranks, 1, 64); }},
     {"--steps",
      words_after::one,
