@@ -388,11 +388,12 @@ double exposed_part(Engine& engine, Step const& train_step) {
   std::ranges::sort(entries, {}, &zero::timeline_entry::begin_us);
   std::vector<double> parts;
   double waited_us = 0;
-  double begin_us = entries.front().end_us;
+  double last_step_us = entries.front().end_us;
   for (std::size_t i = 1; i < entries.size(); ++i) {
     waited_us += std::max(0.0, entries[i].begin_us - entries[i - 1].end_us);
     if (i + 1 == entries.size() || entries[i + 1].step != entries[i].step) {
-      parts.push_back(waited_us / (entries[i].end_us - std::exchange(begin_us, entries[i].end_us)));
+      parts.push_back(waited_us / (entries[i].end_us - last_step_us));
+      last_step_us = entries[i].end_us;
       waited_us = 0;
     }
   }

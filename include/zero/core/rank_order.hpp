@@ -16,6 +16,15 @@ namespace zero {
 
 namespace detail {
 
+/// Calls `f(other)` for each rank but `rank`, in an order that begins with the next one, so that
+/// not all turn to the same rank at once.
+template <class F>
+constexpr void for_each_other_rank(int rank, int ranks, F&& f) {
+  for (int i = 1; i < ranks; ++i) {
+    f((rank + i) % ranks);
+  }
+}
+
 /// The ranks' parts of what is summed: the own one where it lies, the others' as they arrived.
 template <class T>
 struct rank_parts {

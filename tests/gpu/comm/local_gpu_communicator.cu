@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/capture.hpp"
 #include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/text.hpp"
@@ -225,13 +226,10 @@ TEST_CASE("a world of one can be captured") {
   on_ranks(1, [](rank_on_gpu& rank) {
     int* const send = rank.upload(std::vector<int>(1, 17));
     int* const receive = rank.upload(std::vector<int>(1));
-    zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeThreadLocal),
-                     "cudaStreamBeginCapture");
-    rank.comm().all_gather(rank.stream(), gather_tag(1), send, receive, sizeof(int));
-    rank.comm().all_reduce(rank.stream(), gather_tag(2), receive, 1, zero::dtype::fp32);
-    cudaGraph_t captured = nullptr;
-    zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
-    zero::gpu::graph const graph(captured);
+    zero::gpu::graph const graph = zero::test::capture(rank.stream(), [&] {
+      rank.comm().all_gather(rank.stream(), gather_tag(1), send, receive, sizeof(int));
+      rank.comm().all_reduce(rank.stream(), gather_tag(2), receive, 1, zero::dtype::fp32);
+    });
     graph.launch(rank.stream());
     CHECK((rank.download(receive, 1) == std::vector<int>{17}));
   });

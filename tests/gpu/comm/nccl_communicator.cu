@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/capture.hpp"
 #include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
@@ -127,16 +128,15 @@ static void check_capture(rank_on_gpu& rank) {
   auto* const send = rank.upload(std::vector<float>(n * ranks));
   auto* const sums = rank.upload(std::vector<float>(n * ranks));
   auto* const received = rank.upload(std::vector<float>(n * ranks));
-  zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeGlobal),
-                   "cudaStreamBeginCapture");
-  std::this_thread::sleep_for(100ms);  // the watchdog looks several times in the meantime
-  comm.all_to_others(rank.stream(), gather_tag(1), send, n * 4, received, n * 4);
-  comm.reduce_scatter(rank.stream(), gather_tag(2), sums, n, zero::dtype::fp32, 0.5);
-  comm.all_gather(rank.stream(), gather_tag(3), sums + comm.rank() * n, sums, n * 4);
-  cudaGraph_t captured = nullptr;
-  zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
+  auto const calls = [&] {
+    std::this_thread::sleep_for(100ms);  // the watchdog looks several times in the meantime
+    comm.all_to_others(rank.stream(), gather_tag(1), send, n * 4, received, n * 4);
+    comm.reduce_scatter(rank.stream(), gather_tag(2), sums, n, zero::dtype::fp32, 0.5);
+    comm.all_gather(rank.stream(), gather_tag(3), sums + comm.rank() * n, sums, n * 4);
+  };
   {
-    zero::gpu::graph const graph(captured);
+    zero::gpu::graph const graph =
+        zero::test::capture(rank.stream(), calls, cudaStreamCaptureModeGlobal);
     for (int replay = 1; replay <= 3; ++replay) {
       std::vector<float> const mine(static_cast<std::size_t>(n * ranks),
                                     static_cast<float>(replay * (comm.rank() + 1)));

@@ -21,3 +21,18 @@ TEST_CASE("the others' parts lie one behind the other in rank order, without a g
     }
   }
 }
+
+TEST_CASE("the other ranks come once each, the next one first") {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      int expected = rank;
+      int count = 0;
+      zero::detail::for_each_other_rank(rank, ranks, [&](int other) {
+        expected = expected + 1 == ranks ? 0 : expected + 1;
+        CHECK(other == expected);
+        ++count;
+      });
+      CHECK(count == ranks - 1);
+    }
+  }
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/comm/detail/peer_board.hpp>
+#include <zero/core/rank_order.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -48,10 +49,8 @@ constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
   using enum peer_board::flag;
   constexpr auto asked = peer_flag::asked;
   constexpr auto answered = peer_flag::answered;
-  auto const with_others = [&](auto&& act) {  // from the next one on, so that not all ask the same
-    for (int i = 1; i < ranks; ++i) {
-      f(act((rank + i) % ranks));
-    }
+  auto const with_others = [&](auto&& act) {
+    for_each_other_rank(rank, ranks, [&](int other) { f(act(other)); });
   };
   switch (where) {
     case meeting_place::begin:

@@ -2,6 +2,7 @@
 #include <zero/device/gpu/graph.hpp>
 
 #include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/capture.hpp"
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
@@ -26,13 +27,10 @@ TEST_CASE("captured work runs at each launch, and not before") {
   gpu::stream const s(gpu::stream_priority::normal);
   gpu_array<float> const total(std::vector<float>{0, 0, 0});
   gpu_array<float> const one(std::vector<float>{1, 2, 3});
-  check_cuda(cudaStreamBeginCapture(s.get(), cudaStreamCaptureModeThreadLocal),
-             "cudaStreamBeginCapture");
-  gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
-  gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
-  cudaGraph_t captured = nullptr;
-  check_cuda(cudaStreamEndCapture(s.get(), &captured), "cudaStreamEndCapture");
-  gpu::graph first(captured);
+  gpu::graph first = capture(s.get(), [&] {
+    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
+    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
+  });
   CHECK(first.nodes() == 2);
   gpu::graph const work(std::move(first));
   CHECK(first.get() == nullptr);

@@ -216,7 +216,7 @@ TEST_CASE("no meeting can be left out") {
       for (int k = 1; k <= 6; ++k) {
         without == meeting_place::read ? w.read(k, without) : w.move(k, without);
       }
-      wrong += w.run(random) ? 0 : 1;
+      static_cast<void>(w.run(random));
       wrong += w.wrong();
     }
     CHECK(wrong > 0);

@@ -102,7 +102,9 @@ class peer_copies {
                   std::int64_t bytes) {
     open(stream);
     auto* const own = static_cast<std::byte*>(receive) + board_->rank() * bytes;
-    for_each_other([&](int to) { copy(stream, range.at(to, own), send, bytes); });
+    for_each_other_rank(board_->rank(), board_->ranks(), [&](int to) {
+      copy(stream, range.at(to, own), send, bytes);
+    });
     if (own != send) {
       copy(stream, own, send, bytes);
     }
@@ -116,7 +118,7 @@ class peer_copies {
                      void* receive,
                      std::int64_t bytes) {
     open(stream);
-    for_each_other([&](int to) {
+    for_each_other_rank(board_->rank(), board_->ranks(), [&](int to) {
       auto* const place =
           static_cast<std::byte*>(receive) + place_among_others(board_->rank(), to) * bytes;
       copy(stream,
@@ -144,10 +146,8 @@ class peer_copies {
   void close() {
     if (open_) {
       meet(latest_, meeting_place::end);
-      follows_ = !gpu::is_captured(latest_);  // when a capture runs, and where, is not known
-      if (follows_) {
-        last_.record(latest_);
-      }
+      follows_ = false;  // when a capture runs, and where, is not known
+      mark(latest_);
       open_ = false;
     }
   }
@@ -163,8 +163,7 @@ class peer_copies {
     }
   }
 
-  /// Notes that a stream holds meetings up to here that were not enqueued by this object's calls:
-  /// those of a graph. @pre it has followed
+  /// Notes that a stream holds meetings up to here, e.g. those of a graph. @pre it has followed
   void mark(cudaStream_t stream) {
     if (!gpu::is_captured(stream)) {
       last_.record(stream);
@@ -221,14 +220,6 @@ class peer_copies {
   }
 
  private:
-  /// Others in an order that begins with the next one, so that not all turn to the same at once.
-  template <class F>
-  void for_each_other(F&& f) const {
-    for (int i = 1; i < board_->ranks(); ++i) {
-      f((board_->rank() + i) % board_->ranks());
-    }
-  }
-
   static void copy(cudaStream_t stream, void* to, void const* from, std::int64_t bytes) {
     check_cuda(
         cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),

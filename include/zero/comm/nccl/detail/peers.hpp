@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,11 +130,11 @@ class nccl_peers {
     expects(ranks <= peer_board::max_ranks,
             "zero::Nccl: nccl_registration::peers is for 64 ranks of one host at most; use "
             "nccl_registration::none");
-    std::optional<peer_board> board;
+    std::unique_ptr<peer_board> board;
     std::int32_t error = 0;
     auto const attempt = [&](auto&& make) {
       try {
-        board.emplace(make());
+        board = std::make_unique<peer_board>(make());
       } catch (io_error const& failure) {
         error = failure.code();
       }
@@ -153,7 +152,7 @@ class nccl_peers {
     }
     auto const errors = gather(error);
     auto const found = std::ranges::find_if(errors, [](auto code) { return code != 0; });
-    if (found != errors.end() || !board.has_value()) {
+    if (found != errors.end()) {
       throw logic_error(
           "zero::Nccl: nccl_registration::peers needs ranks of one host that share /dev/shm; "
           "rank " +

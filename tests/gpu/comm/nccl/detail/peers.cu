@@ -3,6 +3,7 @@
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/laws/communicator.hpp"
+#include "tests/support/capture.hpp"
 #include "tests/support/gather_tag.hpp"
 #include "tests/support/gpu_rank.hpp"
 #include "tests/support/processes.hpp"
@@ -32,7 +33,6 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using zero::check_cuda;
 using zero::Nccl;
 using zero::nccl_communicator;
 using zero::test::contains;
@@ -262,13 +262,9 @@ static void check_late_ranks(rank_on_gpu& rank, std::int64_t n) {
     round(number, read);
   }
   // A graph may replay it.
-  zero::check_cuda(cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeGlobal),
-                   "cudaStreamBeginCapture");
-  read();
-  cudaGraph_t captured = nullptr;
-  zero::check_cuda(cudaStreamEndCapture(rank.stream(), &captured), "cudaStreamEndCapture");
   {
-    zero::gpu::graph const graph(captured);
+    zero::gpu::graph const graph =
+        zero::test::capture(rank.stream(), read, cudaStreamCaptureModeGlobal);
     for (int number = 1; number <= 6; ++number) {
       round(number, [&] { graph.launch(rank.stream()); });
     }
@@ -375,12 +371,7 @@ TEST_CASE("worker: several streams" * doctest::skip(!is_worker())) {
   auto const gather = [&](int i) {
     comm.all_gather(streams[i].get(), gather_tag(1), of[i].send, of[i].receive, n);
   };
-  check_cuda(cudaStreamBeginCapture(streams[2].get(), cudaStreamCaptureModeThreadLocal),
-             "cudaStreamBeginCapture");
-  gather(2);
-  cudaGraph_t captured = nullptr;
-  check_cuda(cudaStreamEndCapture(streams[2].get(), &captured), "cudaStreamEndCapture");
-  zero::gpu::graph const graph(captured);
+  zero::gpu::graph const graph = zero::test::capture(streams[2].get(), [&] { gather(2); });
   std::size_t wrong = 0;
   for (int round = 0; round < 30; ++round) {
     // Nothing orders the streams but the communicator, and a rank is late on one of them.
@@ -390,8 +381,9 @@ TEST_CASE("worker: several streams" * doctest::skip(!is_worker())) {
     if (round % ranks == comm.rank()) {
       zero::test::spin(stream, 2);
     }
-    check_cuda(cudaMemsetAsync(of[i].send, value(comm.rank()), static_cast<std::size_t>(n), stream),
-               "cudaMemsetAsync");
+    zero::check_cuda(
+        cudaMemsetAsync(of[i].send, value(comm.rank()), static_cast<std::size_t>(n), stream),
+        "cudaMemsetAsync");
     if (i < 2) {
       gather(i);
     } else {
@@ -401,7 +393,7 @@ TEST_CASE("worker: several streams" * doctest::skip(!is_worker())) {
     }
     if (i == 2) {
       for (int j = 0; j < 3; ++j) {
-        check_cuda(cudaStreamSynchronize(streams[j].get()), "cudaStreamSynchronize");
+        zero::check_cuda(cudaStreamSynchronize(streams[j].get()), "cudaStreamSynchronize");
         auto const got = rank.download(of[j].receive, ranks * n);
         for (std::int64_t k = 0; k < ranks * n; ++k) {
           auto const expected = static_cast<unsigned char>(k / n * 32 + round - 2 + j);

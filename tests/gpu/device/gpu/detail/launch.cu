@@ -2,6 +2,7 @@
 #include <zero/device/gpu/detail/launch.cuh>
 
 #include "tests/gpu/device/gpu/array.hpp"
+#include "tests/support/capture.hpp"
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
@@ -57,12 +58,7 @@ TEST_CASE("kernels that are launched early keep their order, in a stream and in 
     }
   };
   chain(0);
-  check_cuda(cudaStreamBeginCapture(s.get(), cudaStreamCaptureModeThreadLocal),
-             "cudaStreamBeginCapture");
-  chain(200);
-  cudaGraph_t captured = nullptr;
-  check_cuda(cudaStreamEndCapture(s.get(), &captured), "cudaStreamEndCapture");
-  gpu::graph const work(captured);
+  gpu::graph const work = capture(s.get(), [&] { chain(200); });
   work.launch(s.get());
   CHECK(numbers.values() == std::vector<int>(static_cast<std::size_t>(blocks * threads), 400));
 }
