@@ -27,6 +27,7 @@
 #include <zero/policy/model_precision.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/trace/timeline.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What became of a step: applied or skipped and why, norm, clip factor, loss scale in force.
 using StepResult = step_record;
@@ -604,4 +605,4 @@ template <class Engine>
   return Engine::plan_for(model, ranks, settings);
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
 // Every public name of the library that can be declared ahead, and the one place that states the
 // defaults of the policies. Include this, and never declare the names yourself.
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 // core
 class shape;
@@ -115,4 +116,4 @@ struct default_policies {
   using device = Host;                   ///< kernels run on the host
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,13 +3,14 @@
 
 #include <zero/core/error.hpp>
 #include <zero/model/program.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Tag for `grads(zero::overwrite)`: the caller's kernels will write every element of the gradient.
 struct overwrite_t {
@@ -182,4 +183,4 @@ class BackwardLease : public detail::lease_base<Core> {
   Object* gradients_;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,11 +4,12 @@
 #include <zero/core/queue.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/loss_scale.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <optional>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Hooks that move an engine's queues against each other and fill memory with NaN, to show that no
 /// result depends on timing or on what memory held before. Off by default, and free when off.
@@ -50,4 +51,4 @@ struct step_options {
                                                   ///< well; read when the step runs
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,11 +4,12 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <string>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One parameter as user code sees it when the engine hands out whole parameters.
 struct parameter_view {
@@ -20,4 +21,4 @@ struct parameter_view {
   std::uint64_t key = 0;      ///< of the name; keys the generator of initial values and hashes
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

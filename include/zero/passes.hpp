@@ -3,13 +3,14 @@
 
 #include <zero/core/error.hpp>
 #include <zero/plan/schedule.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One micro-step of a step: which one, of how many.
 struct MicroStep {
@@ -188,4 +189,4 @@ class EvaluationPass {
   int exceptions_;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

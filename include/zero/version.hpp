@@ -14,7 +14,15 @@
 /// Raised when something is mended.
 #define ZERO_VERSION_PATCH 0
 
-namespace zero {
+#define ZERO_DETAIL_ABI_OF(major, minor, patch) v##major##_##minor##_##patch
+#define ZERO_DETAIL_ABI(major, minor, patch) ZERO_DETAIL_ABI_OF(major, minor, patch)
+
+/// The inline namespace that all names of the library live in, e.g. `v0_1_0`. Nobody writes it; it
+/// keeps two versions of the headers apart that meet in one program, in two shared libraries, say:
+/// their functions have different symbols, so that neither runs the other's code on its own types.
+#define ZERO_ABI ZERO_DETAIL_ABI(ZERO_VERSION_MAJOR, ZERO_VERSION_MINOR, ZERO_VERSION_PATCH)
+
+namespace zero::inline ZERO_ABI {
 
 /// `ZERO_VERSION_MAJOR` as a constant.
 inline constexpr int version_major = ZERO_VERSION_MAJOR;
@@ -23,4 +31,4 @@ inline constexpr int version_minor = ZERO_VERSION_MINOR;
 /// `ZERO_VERSION_PATCH` as a constant.
 inline constexpr int version_patch = ZERO_VERSION_PATCH;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,13 +3,14 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/version.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Says which collective a call is, so that ranks which disagree are told so instead of mixing
 /// their bytes.
@@ -100,4 +101,4 @@ concept communicator = requires(C& c,
   { observed.counters() } -> std::same_as<traffic>;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

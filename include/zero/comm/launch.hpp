@@ -4,6 +4,7 @@
 #include <zero/comm/rendezvous.hpp>
 #include <zero/comm/rendezvous_tcp.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -15,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What a launcher tells one process of a job through its environment.
 ///
@@ -154,4 +155,4 @@ void agree_on_bytes(launch_environment const& environment,
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -13,6 +13,7 @@
 #include <zero/device/host_stream.hpp>
 #include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +24,7 @@
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What a local world may be told.
 struct local_options {
@@ -336,4 +337,4 @@ struct Local {
 
 static_assert(policy_of<Local, communicator_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -10,6 +10,7 @@
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/fwd.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
@@ -19,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What a local world on GPUs may be told.
 struct local_gpu_options {
@@ -95,4 +96,4 @@ struct local_communicator_of<Cuda> {
 
 }  // namespace detail
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

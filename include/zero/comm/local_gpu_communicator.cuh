@@ -12,6 +12,7 @@
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
@@ -22,7 +23,7 @@
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One rank of a world whose ranks are threads of this process and whose buffers are memory of
 /// GPUs, one or several: a model of `communicator` whose streams are CUDA's.
@@ -341,4 +342,4 @@ class local_gpu_communicator {
 
 static_assert(communicator<local_gpu_communicator>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

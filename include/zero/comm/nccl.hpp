@@ -11,6 +11,7 @@
 #include <zero/device/gpu/error.hpp>
 #include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -20,7 +21,7 @@
 #include <span>
 #include <string>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -179,4 +180,4 @@ struct Nccl {
 
 static_assert(policy_of<Nccl, communicator_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

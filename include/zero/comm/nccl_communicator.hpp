@@ -10,6 +10,7 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -21,7 +22,7 @@
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One rank of an NCCL communicator: a model of `communicator` whose streams are CUDA's.
 ///
@@ -341,4 +342,4 @@ class nccl_communicator {
 
 static_assert(communicator<nccl_communicator>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

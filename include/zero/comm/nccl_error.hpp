@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <nccl.h>
 
 #include <string>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, 18, 0),
               "zero::Nccl: these headers of NCCL are too old; install NCCL 2.18 or newer.");
@@ -42,4 +43,4 @@ inline void check_nccl(ncclResult_t code,
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,13 +4,14 @@
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/memory.hpp>
+#include <zero/version.hpp>
 
 #include <nccl.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Device memory from `ncclMemAlloc`, as the allocator of a CUDA device
 /// (`cuda_options{.allocator = zero::nccl_allocator()}`): what registration and symmetric windows
@@ -35,4 +36,4 @@ namespace zero {
   return result;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

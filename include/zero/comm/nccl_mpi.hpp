@@ -3,6 +3,7 @@
 
 #include <zero/comm/nccl.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #if __has_include(<mpi.h>)
 #  include <mpi.h>
@@ -14,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 #if __has_include(<mpi.h>)
 
@@ -68,4 +69,4 @@ struct mpi_launch<MPI_Comm> {
 
 #endif
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

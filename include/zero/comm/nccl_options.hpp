@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <nccl.h>
 
 #include <chrono>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// How device memory is made known by `nccl_communicator::register_memory`, and to whom.
 enum class nccl_registration : std::uint8_t {
@@ -111,4 +113,4 @@ struct nccl_features {
 
 }  // namespace detail
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Who meets to receive a few bytes from rank 0, typically the identifier of a communicator, before
 /// any communicator exists.
@@ -45,4 +46,4 @@ inline void check_rendezvous(rendezvous const& who) {
 
 }  // namespace detail
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

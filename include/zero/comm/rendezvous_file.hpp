@@ -6,6 +6,7 @@
 #include <zero/comm/detail/rendezvous_record.hpp>
 #include <zero/comm/rendezvous.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -200,4 +201,4 @@ inline void rendezvous_by_file(rendezvous const& who,
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,12 +4,13 @@
 #include <zero/comm/detail/rendezvous_guest.hpp>
 #include <zero/comm/detail/rendezvous_host.hpp>
 #include <zero/comm/rendezvous.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <span>
 #include <string>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Gives the bytes that rank 0 holds to all other ranks over TCP.
 ///
@@ -43,4 +44,4 @@ inline void rendezvous_by_tcp(rendezvous const& who,
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

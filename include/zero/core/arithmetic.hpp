@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
@@ -41,7 +42,7 @@
 #  define ZERO_DETAIL_CONSTEXPR_PTX(...)
 #endif
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// @return a + b, rounded once.
 [[nodiscard]] ZERO_HOST_DEVICE ZERO_EXACT constexpr float add(float a, float b) noexcept {
@@ -220,7 +221,7 @@ namespace zero {
   return sub(mul(factor, factor), b) == 0.0F;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI
 
 #undef ZERO_DETAIL_CONSTEXPR_PTX
 #undef ZERO_DETAIL_PTX

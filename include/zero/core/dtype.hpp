@@ -3,13 +3,14 @@
 
 #include <zero/core/config.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// A bfloat16 number: the upper half of an IEEE 754 float. Storage only; compute in float through
 /// `to_float` and `from_float`. Same layout as CUDA's __nv_bfloat16. Trivial, not initialised.
@@ -160,4 +161,4 @@ template <element T>
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// A place in the source; as a defaulted argument, the caller's. Stands in for
 /// std::source_location, which clang 14 cannot compile.
@@ -236,4 +238,4 @@ constexpr void expects(bool condition,
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #if !ZERO_IS_X86_64()
 #  include <cfenv>
 #endif
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// While it lives, the calling thread computes with the default floating-point environment: round
 /// to nearest, denormals neither flushed nor read as zero, no traps. Its destructor restores what
@@ -49,4 +50,4 @@ class exact_float_environment {
 #endif
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -34,4 +35,4 @@ namespace detail {
   return detail::mix(detail::mix(detail::mix(key) ^ index) ^ bits);
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 
 /// Sizes in bytes: `using namespace zero::literals;` and write `80_GiB`.
-namespace zero::inline literals {
+namespace zero::inline ZERO_ABI::inline literals {
 
 /// @return that many times 2^10 bytes.
 [[nodiscard]] constexpr std::int64_t operator""_KiB(unsigned long long count) noexcept {
@@ -21,4 +23,4 @@ namespace zero::inline literals {
   return static_cast<std::int64_t>(count << 30U);
 }
 
-}  // namespace zero::inline literals
+}  // namespace zero::inline ZERO_ABI::inline literals

@@ -4,6 +4,7 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
@@ -18,7 +19,7 @@
 /// for t < stride. Missing elements are 0. The blocks' sums are summed by the same tree without
 /// squaring, 2048 of them to one, level by level until one is left.
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Elements of a block.
 inline constexpr std::int64_t norm_block = 2048;
@@ -155,4 +156,4 @@ template <element T>
   return sum_lanes(lanes);
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

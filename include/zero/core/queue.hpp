@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The three queues of a device. Operations of one queue run in the order they were put there;
 /// between queues only recorded and awaited events order them.
@@ -16,4 +18,4 @@ enum class queue : std::uint8_t {
 /// How many queues there are.
 inline constexpr int queue_count = 3;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

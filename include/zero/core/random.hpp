@@ -4,6 +4,7 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
 #include <zero/core/hash.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -15,7 +16,7 @@
 /// bits everywhere. Cost: ten rounds of two multiplications each; `approximately_normal` three
 /// times that.
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -100,4 +101,4 @@ struct philox_block {
   return mul(static_cast<float>(rounded), 0x1p-20F);
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

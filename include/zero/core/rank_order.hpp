@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Where the part of rank `from` lies among those of all ranks but `rank`, one behind the other in
 /// rank order: how `all_to_others` delivers, and how the sum over the ranks reads.
@@ -42,4 +43,4 @@ struct rank_parts {
 
 }  // namespace detail
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The extents of a tensor: up to eight sizes of 64 bits. A value; usable in constant expressions.
 class shape {
@@ -61,4 +62,4 @@ class shape {
   int rank_ = 0;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,10 +4,11 @@
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/shape.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What a user may say about one parameter.
 struct parameter_traits {
@@ -114,4 +115,4 @@ class Tensor : public detail::tensor_base {
   }();
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

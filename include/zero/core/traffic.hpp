@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The collective operations a communicator offers; the key of its `traffic`.
 enum class collective : std::uint8_t {
@@ -141,4 +143,4 @@ class traffic_counters {
 
 }  // namespace detail
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

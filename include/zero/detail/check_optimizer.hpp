@@ -4,12 +4,13 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Whether `holds` is true of the weight and the moments that one update makes of `weight`,
 /// `gradient` and moments of 0.
@@ -56,4 +57,4 @@ void check_optimizer(typename O::options const& options) {
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -5,11 +5,12 @@
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wire.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 // What the plan counts is what the step uses.
 static_assert(sizeof(rank_record) == agree_record_bytes);
@@ -70,4 +71,4 @@ class control_block {
   std::byte* base_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -16,6 +16,7 @@
 #include <zero/plan/digest.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/travel.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -27,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The policies that code depends on, apart from the container and the stage: engines that differ
 /// only in these share all code below.
@@ -664,4 +665,4 @@ class engine_core {
   std::int64_t captured_slot_ = 0;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

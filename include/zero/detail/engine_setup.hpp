@@ -13,6 +13,7 @@
 #include <zero/model/program.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/precision.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Turns policies into values and types: the only place that knows both.
 template <class Model,
@@ -131,4 +132,4 @@ struct engine_setup {
   }
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -11,6 +11,7 @@
 #include <zero/plan/wait_tracker.hpp>
 #include <zero/trace/ranges.hpp>
 #include <zero/trace/recorder.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Runs the segments of a plan: for each operation wait, run, signal. Follows user code through the
 /// program, and turns any failure into one that every rank learns of.
@@ -302,4 +303,4 @@ class executor {
   timeline_recorder<stream>* timeline_ = nullptr;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -6,6 +6,7 @@
 #include <zero/detail/engine_core.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Reads and writes whole parameters through a window of `full_window_bytes`, one parameter after
 /// the other, wherever their shards lie.
@@ -197,4 +198,4 @@ class full_access {
   core* core_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

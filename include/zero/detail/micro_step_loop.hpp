@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/plan/schedule.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Where an engine is in the loop over the micro-steps of a step, and how many are ready for the
 /// step. A micro-step's pass begins with its first lease and may end before its turn does, so that
@@ -135,4 +136,4 @@ class micro_step_loop {
   pass_kind pass_{};
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Where an operation stands: carried by each collective and named in failures.
 struct operation_context {
@@ -14,4 +16,4 @@ struct operation_context {
   bool control_is_set = false;  ///< a replayed step: its numbers are written before the graph runs
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

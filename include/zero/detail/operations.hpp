@@ -10,13 +10,14 @@
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The bodies of the operations: what each kind does with the buffers that it declared. Knows
 /// nothing of stages, queues or order.
@@ -399,4 +400,4 @@ class operations {
   std::vector<std::int32_t> first_segment_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,6 +4,7 @@
 #include <zero/core/error.hpp>
 #include <zero/parameter_view.hpp>
 #include <zero/plan/digest.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A parameter's name and shape in words: "'blocks.3.qkv' [30, 10]".
 [[nodiscard]] inline std::string name_and_shape(parameter_view const& p) {
@@ -103,4 +104,4 @@ void compare_between_ranks(plan_digest digest,
 
 static_assert(sizeof(plan_digest) <= 128);
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,6 +4,7 @@
 #include <zero/core/error.hpp>
 #include <zero/core/norm.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A part of something larger: where it starts and how long it is.
 struct extent {
@@ -323,4 +324,4 @@ class pool_memory {
   std::array<std::byte*, pool_count> base_{};
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

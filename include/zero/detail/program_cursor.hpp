@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/model/program.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Follows a pass through its program and says in words what was expected where user code departs
 /// from it.
@@ -67,4 +68,4 @@ class program_cursor {
   std::int32_t at_ = 0;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

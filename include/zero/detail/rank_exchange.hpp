@@ -7,12 +7,13 @@
 #include <zero/core/queue.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/plan/control.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Small exchanges between the ranks outside the plan, through the window of the control pool. All
 /// are collective and wait.
@@ -110,4 +111,4 @@ class rank_exchange {
   std::vector<double> gathered_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -6,11 +6,12 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/options.hpp>
 #include <zero/plan/digest.hpp>
+#include <zero/version.hpp>
 
 #include <bit>
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Adds what an optimizer makes of a weight in two steps, from moments of 0.
 template <optimizer O>
@@ -82,4 +83,4 @@ template <optimizer O>
   return h.value();
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

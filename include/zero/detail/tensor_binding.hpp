@@ -8,6 +8,7 @@
 #include <zero/parameter_view.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The user's container as the core sees it: names, and for each parameter the tensors whose
 /// address is written when a lease opens.
@@ -131,4 +132,4 @@ class tensor_binding {
   std::vector<std::int32_t> first_parameter_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

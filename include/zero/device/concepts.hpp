@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/queue.hpp>
+#include <zero/version.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <exception>
 #include <functional>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What a device has allocated so far: counted inside the allocation calls, so that it can be
 /// compared with what was planned.
@@ -85,4 +86,4 @@ concept device = requires(D& d,
   { observed.allocations() } -> std::same_as<allocation_counters>;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

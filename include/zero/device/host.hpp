@@ -8,6 +8,7 @@
 #include <zero/device/detail/host_queue.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <atomic>
@@ -22,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 struct host_kernels;
 
@@ -263,4 +264,4 @@ struct Host {
 
 static_assert(policy_of<Host, device_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

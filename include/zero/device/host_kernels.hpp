@@ -13,6 +13,7 @@
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +21,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The kernels of the host: what an engine does to a shard, in scalar C++. They are the reference
 /// that the kernels of other devices equal bit for bit.
@@ -252,4 +253,4 @@ struct host_kernels {
   }
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace zero {
+#include <zero/version.hpp>
+
+namespace zero::inline ZERO_ABI {
 
 /// The stream of the host: work handed to it is done by the calling thread before the call returns.
 ///
@@ -11,4 +13,4 @@ struct host_stream {
   friend constexpr bool operator==(host_stream, host_stream) noexcept { return true; }
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/device/host_stream.hpp>
+#include <zero/version.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Points in time at which a queue got somewhere, one preallocated place each. `set(place, stream)`
 /// runs inside a body of the queue; `microseconds(from, to)` is read when the queues are empty.
@@ -37,4 +38,4 @@ class time_stamps<host_stream> {
   std::vector<std::chrono::steady_clock::time_point> at_;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

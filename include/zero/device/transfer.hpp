@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 #include <cstring>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Copies `bytes` from the host to device memory, and waits. For construction and whole-parameter
 /// access, never inside a step. A device whose memory is not the host's has a member `upload`.
@@ -27,4 +29,4 @@ void download(Device& device, void* to, void const* from, std::int64_t bytes) {
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,10 +4,11 @@
 #include <zero/core/dtype.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/plan/groups.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What the update of a shard reads and writes; pointers are the device's. Trivially copyable.
 ///
@@ -25,4 +26,4 @@ struct update_arguments {
   std::int32_t segment_count = 0;            ///< how many
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -6,6 +6,7 @@
 #include <zero/model/parameter.hpp>
 #include <zero/model/traverse.hpp>
 #include <zero/model/unit.hpp>
+#include <zero/version.hpp>
 
 #include <boost/hana/adapt_struct.hpp>
 #include <boost/hana/define_struct.hpp>
@@ -17,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -177,4 +178,4 @@ template <class Model>
   return tensors;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

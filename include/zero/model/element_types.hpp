@@ -4,12 +4,13 @@
 #include <zero/core/tensor.hpp>
 #include <zero/model/traverse.hpp>
 #include <zero/model/type_list.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -63,4 +64,4 @@ template <class Model>
 using model_element_types =
     typename detail::collect_element_types<type_list<>, std::remove_const_t<Model>>::type;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,11 +3,12 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/tensor.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One parameter as plans see it: how many elements of which type, and what its user said about it.
 /// Names and shapes are apart, because a plan is made in constant expressions and needs neither.
@@ -31,4 +32,4 @@ struct model_layout {
   friend constexpr bool operator==(model_layout const&, model_layout const&) = default;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,6 +4,7 @@
 #include <zero/core/error.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/unit.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The two directions of a training pass.
 enum class phase : std::uint8_t { forward, backward };
@@ -285,4 +286,4 @@ template <class Model>
   }
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,6 +3,7 @@
 
 #include <zero/core/tensor.hpp>
 #include <zero/model/type_list.hpp>
+#include <zero/version.hpp>
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/concept/struct.hpp>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 template <class T>
 inline constexpr bool is_tensor_v = false;
@@ -181,4 +182,4 @@ constexpr void for_each_tensor(Object& object, F& f) {
   tensor_visitor<F>{f}(object);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/model/traverse.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -244,4 +245,4 @@ template <class Model>
   return addresses;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -6,10 +6,11 @@
 #include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Adam with decoupled weight decay: Loshchilov and Hutter, "Decoupled Weight Decay
 /// Regularization", 2019. Two moments: 12 bytes of state an element with the FP32 master.
@@ -101,4 +102,4 @@ struct AdamW {
 
 static_assert(optimizer<AdamW>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

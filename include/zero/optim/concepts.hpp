@@ -3,12 +3,13 @@
 
 #include <zero/core/config.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The most moments an element-wise optimizer may keep for each element.
 inline constexpr int max_moments = 2;
@@ -82,4 +83,4 @@ concept optimizer = policy_of<O, optimizer_category> && std::is_aggregate_v<type
                       { O::update(w, g, m, scalars) } -> std::same_as<void>;
                     };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -6,10 +6,11 @@
 #include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Lion: Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023, algorithm 2. Each
 /// element moves by the learning rate in the direction of a sign, so rates are some ten times
@@ -85,4 +86,4 @@ struct Lion {
 
 static_assert(optimizer<Lion>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,10 +4,11 @@
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What happens when an overflow asks for a loss scale below the minimum.
 enum class at_floor : std::uint8_t {
@@ -107,4 +108,4 @@ ZERO_HOST_DEVICE ZERO_EXACT constexpr bool update(loss_scale_state& state,
   return false;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

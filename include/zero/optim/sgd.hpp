@@ -6,10 +6,11 @@
 #include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Stochastic gradient descent with momentum, as torch.optim.SGD: weight decay is coupled, it joins
 /// the gradient. One moment: 8 bytes of state an element with the FP32 master. `PlainSgd` is the
@@ -144,4 +145,4 @@ struct PlainSgd {
 
 static_assert(optimizer<PlainSgd>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

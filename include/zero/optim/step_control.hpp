@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace zero {
+#include <zero/version.hpp>
+
+namespace zero::inline ZERO_ABI {
 
 /// What the host says about one step: the numbers that may change from step to step, in memory that
 /// the step's decision reads when it runs, so that a captured step can be replayed with others.
@@ -15,4 +17,4 @@ struct step_control {
   double clip_norm = 0;  ///< the norm above which the gradient is scaled down; 0: never
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

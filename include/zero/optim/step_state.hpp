@@ -7,10 +7,11 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/loss_scale.hpp>
 #include <zero/optim/step_control.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Why a step was skipped.
 enum class skip_reason : std::uint8_t {
@@ -161,4 +162,4 @@ ZERO_HOST_DEVICE ZERO_EXACT void decide(step_state<O>& state,
   state.last = record;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

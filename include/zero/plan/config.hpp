@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Everything that a plan depends on besides the model and its program: the policies as values, the
 /// number of ranks, and the settings of the schedule. Two ranks with equal configurations, models
@@ -42,4 +43,4 @@ struct plan_config {
   return 4 * std::int64_t{config.moments} + (type == dtype::fp32 ? 0 : 4);
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -4,10 +4,11 @@
 #include <zero/core/norm.hpp>
 #include <zero/plan/config.hpp>
 #include <zero/plan/layout.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Bytes of the window through which whole parameters are read (`engine.full`), 64 Ki FP32
 /// elements.
@@ -48,4 +49,4 @@ struct control_layout {
   return c;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

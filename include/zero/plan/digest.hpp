@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <bit>
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Digest of a plan in named parts, compared between ranks at construction so that a disagreement
 /// can name the first part that differs. FNV-1a over the values, 64 bits a part.
@@ -144,4 +145,4 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
   return d;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -5,13 +5,14 @@
 #include <zero/core/limits.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/plan/layout.hpp>
+#include <zero/version.hpp>
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Segments begin at multiples of so many elements: a parameter starts at a multiple of 256 bytes,
 /// and no element has more than four. A kernel's vector therefore lies in one segment.
@@ -160,4 +161,4 @@ constexpr void index_segments(std::vector<update_segment>& segments, std::int64_
   return result;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -6,12 +6,13 @@
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
 #include <zero/plan/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Shard borders are multiples of this many elements, so that a shard starts at a 512-byte border
 /// of a 16-bit range whatever the number of ranks.
@@ -220,4 +221,4 @@ constexpr void finish_unit(model_plan_layout& layout, unit_layout unit, plan_con
   return layout;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

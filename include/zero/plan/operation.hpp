@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/core/queue.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What an operation of a segment does. One executor runs them all, whatever the stage.
 enum class operation_kind : std::uint8_t {
@@ -235,4 +236,4 @@ struct access_list {
   return a;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -11,12 +11,13 @@
 #include <zero/plan/layout.hpp>
 #include <zero/plan/pools.hpp>
 #include <zero/plan/schedule.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Layout, pools, program and segments: all that is known before the first byte is allocated. A
 /// pure value: equal on every rank, computable by the compiler, printable (plan/print.hpp),
@@ -93,4 +94,4 @@ struct execution_plan {
   return plan;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

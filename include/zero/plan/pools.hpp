@@ -6,6 +6,7 @@
 #include <zero/plan/control.hpp>
 #include <zero/plan/layout.hpp>
 #include <zero/plan/schedule.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Purpose of a pool. A pool is one allocation in one memory tier.
 enum class pool : std::uint8_t {
@@ -164,4 +165,4 @@ constexpr std::int64_t slot_formula(slot_plan const& plan,
   return pools;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,13 +3,14 @@
 
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wire.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -159,4 +160,4 @@ namespace detail {
   return text;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -5,6 +5,7 @@
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/wait_tracker.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One family of waits, for mutation tests: the waits of queue `waiter` for queue `source` because
 /// of a resource of kind `resource`.
@@ -126,4 +127,4 @@ class race_checker {
   race_report report_{};
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -6,13 +6,14 @@
 #include <zero/plan/layout.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/slots.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The kind of one pass. Training passes differ by their place in the step, and any pass by whether
 /// it is the first since the parameters were updated.
@@ -428,4 +429,4 @@ class pass_emitter {
   return result;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// A stretch of a pass during which one unit needs a slot: from the point that opens it to the
 /// point that closes it for good. Intervals are in the order of opening.
@@ -129,4 +131,4 @@ constexpr std::vector<std::int64_t> assign_slots(std::vector<slot_interval>& int
   return sizes;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

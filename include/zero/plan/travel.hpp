@@ -4,11 +4,12 @@
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <cstddef>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// What the collectives of a plan do with a pool. A communicator that is told of memory maps it,
 /// which costs page tables; this says what it has to be told of.
@@ -65,4 +66,4 @@ struct pool_travel {
   return plan.config.world > 1 ? result : std::array<pool_travel, pool_count>{};
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,6 +3,7 @@
 
 #include <zero/core/queue.hpp>
 #include <zero/plan/operation.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Numbers the resources of a plan: one index for each (resource, queue) pair names an event.
 struct resource_index {
@@ -161,4 +162,4 @@ class wait_tracker {
   std::array<clock, queue_count> now_{};
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

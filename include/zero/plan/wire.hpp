@@ -3,11 +3,12 @@
 
 #include <zero/core/traffic.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Bytes of one rank's record in the agreement of the step.
 inline constexpr std::int64_t agree_record_bytes = 8;
@@ -92,4 +93,4 @@ constexpr void add_operation(traffic& t, execution_plan const& plan, operation c
   return t;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

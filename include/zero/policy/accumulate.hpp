@@ -4,10 +4,11 @@
 #include <zero/policy/concepts.hpp>
 #include <zero/policy/native.hpp>
 #include <zero/policy/precision.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -40,4 +41,4 @@ struct Accumulate {
 
 static_assert(policy_of<Accumulate<FP32>, accumulate_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

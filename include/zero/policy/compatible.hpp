@@ -3,10 +3,11 @@
 
 #include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Whether a communicator can carry bytes of a device's memory. A communicator of your own that is
 /// bound to a device specialises this; the others serve every device.
@@ -45,4 +46,4 @@ inline constexpr bool compatible_v = [] {
   }
 }();
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Category of `Stage<N>`: what is sharded over the ranks. A category is a tag type and not an
 /// enumerator, so that a program's own policy can join one without a change to this library.
@@ -57,4 +59,4 @@ concept policy =
 template <class T, class Category>
 concept policy_of = policy<T> && std::is_same_v<typename T::policy_category, Category>;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

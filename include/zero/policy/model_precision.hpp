@@ -5,10 +5,11 @@
 #include <zero/model/element_types.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/policy/precision.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -53,4 +54,4 @@ template <class P, class Model>
 concept precision_fits =
     policy_of<P, precision_category> && detail::allows_all<P, model_element_types<Model>>;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Argument of `Offload`: everything stays in the memory of the device.
 struct None {};
@@ -35,4 +36,4 @@ struct Offload {
 
 static_assert(policy_of<Offload<None>, offload_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -9,12 +9,13 @@
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 #include <zero/policy/stage.hpp>
+#include <zero/version.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -188,4 +189,4 @@ concept valid_policies =
 template <class Model, class... Policies>
 using ZeroEngine = typename detail::resolve_policies<Model, Policies...>::engine;
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

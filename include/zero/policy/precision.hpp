@@ -3,10 +3,11 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// IEEE 754 binary32, as an argument of `Precision` and `Accumulate`.
 struct FP32 {
@@ -63,4 +64,4 @@ template <policy_of<precision_category> P>
   return type == dtype::fp32 || type == dtype_of<typename P::type>;
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

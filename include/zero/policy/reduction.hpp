@@ -3,10 +3,11 @@
 
 #include <zero/policy/concepts.hpp>
 #include <zero/policy/native.hpp>
+#include <zero/version.hpp>
 
 #include <type_traits>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Argument of `Reduction`: add the contributions in the order of the ranks, in FP32.
 struct Ordered {};
@@ -40,4 +41,4 @@ struct Reduction {
 
 static_assert(policy_of<Reduction<Ordered>, reduction_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -42,4 +43,4 @@ struct Stage {
 
 static_assert(policy_of<Stage<2>, stage_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -15,10 +15,12 @@
 #  include <nvtx3/nvToolsExt.h>
 #endif
 
+#include <zero/version.hpp>
+
 #include <cstdint>
 #include <cstdio>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// A range from construction to destruction, on the calling thread.
 class profiler_range {
@@ -61,4 +63,4 @@ inline void end_profiler_range([[maybe_unused]] std::uint64_t range) {
 #endif
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

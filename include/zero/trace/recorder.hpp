@@ -4,13 +4,14 @@
 #include <zero/core/queue.hpp>
 #include <zero/device/stamps.hpp>
 #include <zero/trace/timeline.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// Records when operations began and ended on their queues, up to a number that is set beforehand;
 /// later ones are counted and left out. Recording allocates nothing.
@@ -93,4 +94,4 @@ class timeline_recorder {
   std::int64_t left_out_ = 0;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/queue.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// One stretch of one queue: an operation, or a visit of the user's between an open and its close.
 struct timeline_entry {
@@ -71,4 +72,4 @@ namespace detail {
   return text + "\n]}\n";
 }
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

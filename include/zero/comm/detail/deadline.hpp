@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A point in time past which nobody waits.
 class deadline {
@@ -43,4 +45,4 @@ class deadline {
   clock::time_point end_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,6 +4,7 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The place where the threads of a local world meet.
 ///
@@ -252,4 +253,4 @@ class local_meeting {
   std::vector<std::shared_ptr<local_meeting>> children_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

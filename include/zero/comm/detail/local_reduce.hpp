@@ -6,11 +6,12 @@
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/float_environment.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// One rank's contribution: multiplied by `scale` in FP32 and rounded to the wire type, or as it
 /// is.
@@ -57,4 +58,4 @@ inline void reduce_range(local_meeting const& meeting,
   });
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

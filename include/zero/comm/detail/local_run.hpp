@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <exception>
 #include <mutex>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The text of an exception, whatever it is.
 [[nodiscard]] inline std::string what_of(std::exception_ptr const& error) {
@@ -87,4 +88,4 @@ void run_ranks(int ranks, Body body, Abort abort) {
   errors.rethrow();
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

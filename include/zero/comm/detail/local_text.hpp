@@ -3,6 +3,7 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <chrono>
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// What a rank brings to a collective of a local world.
 struct local_call {
@@ -134,4 +135,4 @@ struct local_place {
          why;
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

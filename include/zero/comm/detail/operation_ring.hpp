@@ -4,6 +4,7 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The operations that one thread has put into a stream and another one watches, oldest first.
 ///
@@ -98,4 +99,4 @@ class operation_ring {
   std::optional<clock::time_point> begun_at_;  // the consumer's
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

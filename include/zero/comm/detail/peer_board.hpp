@@ -4,6 +4,7 @@
 #include <zero/comm/detail/rendezvous_message.hpp>
 #include <zero/comm/detail/rendezvous_record.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Where the devices of two ranks say to each other how far their streams have come.
 ///
@@ -302,4 +303,4 @@ class peer_board {
   int ranks_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

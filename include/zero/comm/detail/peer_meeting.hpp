@@ -3,11 +3,12 @@
 
 #include <zero/comm/detail/peer_board.hpp>
 #include <zero/core/rank_order.hpp>
+#include <zero/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Where the streams of the ranks meet.
 enum class meeting_place : std::uint8_t {
@@ -73,4 +74,4 @@ constexpr void for_each_act(meeting_place where, int rank, int ranks, F&& f) {
 /// Most acts of a rank at one place, a rank.
 inline constexpr std::size_t most_acts = 4;
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

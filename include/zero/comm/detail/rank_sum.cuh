@@ -5,12 +5,13 @@
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Most ranks of a local world on GPUs: their addresses are a kernel's argument of 2 KiB.
 inline constexpr int most_local_gpu_ranks = 256;
@@ -93,4 +94,4 @@ void launch_rank_sum(cudaStream_t stream,
          aligned);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

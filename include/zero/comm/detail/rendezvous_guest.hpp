@@ -6,6 +6,7 @@
 #include <zero/comm/detail/socket.hpp>
 #include <zero/comm/rendezvous.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +18,7 @@
 #include <string>
 #include <sys/socket.h>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The side of `rendezvous_by_tcp` of every rank but 0: connects as often as it takes, since rank 0
 /// may start last.
@@ -130,4 +131,4 @@ class rendezvous_guest {
   std::string reason_ = "no attempt was made";
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -6,6 +6,7 @@
 #include <zero/comm/detail/socket.hpp>
 #include <zero/comm/rendezvous.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Rank 0's side of `rendezvous_by_tcp`: one thread, one poll loop, so that a stranger who connects
 /// and says nothing holds up nobody.
@@ -248,4 +249,4 @@ class rendezvous_host {
   int turned_away_ = 0;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

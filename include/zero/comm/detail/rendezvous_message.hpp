@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 // The messages of the rendezvous, in the byte order of the machine: a rank of another byte order is
 // not understood, as it would not be by the communicator that follows.
@@ -42,4 +44,4 @@ template <class Message>
   return std::as_writable_bytes(std::span<Message, 1>(&message, 1));
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

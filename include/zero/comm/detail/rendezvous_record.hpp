@@ -4,6 +4,7 @@
 #include <zero/comm/detail/rendezvous_message.hpp>
 #include <zero/comm/detail/socket.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <array>
 #include <cerrno>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A number that no earlier run has used.
 using nonce = std::array<std::uint64_t, 2>;
@@ -99,4 +100,4 @@ inline void write_record(std::string const& path, std::span<std::byte const> con
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -3,6 +3,7 @@
 
 #include <zero/comm/detail/deadline.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Owns a file descriptor; -1 owns nothing.
 class descriptor {
@@ -149,4 +150,4 @@ using address_list = std::unique_ptr<::addrinfo, decltype(&::freeaddrinfo)>;
   return 0;
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The first failure of a device, and who is told of it. All members may be called by any thread.
 class host_failure {
@@ -54,4 +56,4 @@ class host_failure {
   std::function<void(std::exception_ptr)> callback_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/version.hpp>
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -12,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A task of a queue: a trivially copyable body in place, and the function that runs it.
 struct host_task {
@@ -134,4 +136,4 @@ class host_queue {
   std::thread thread_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

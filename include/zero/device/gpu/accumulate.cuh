@@ -7,12 +7,13 @@
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// One thread's eight elements of `accumulate_kernel`.
 /// @return in result, what the accumulator holds afterwards
@@ -59,4 +60,4 @@ __global__ void __launch_bounds__(norm_lanes) accumulate_kernel(P const* gradien
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

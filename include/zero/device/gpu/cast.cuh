@@ -4,12 +4,13 @@
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Elements and threads of a thread block of `convert_kernel`.
 inline constexpr int convert_elements = 8;
@@ -33,4 +34,4 @@ __global__ void __launch_bounds__(convert_threads)
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -5,13 +5,14 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Threads of `decide_kernel`: they carry bytes, one of them decides.
 inline constexpr int decide_threads = 128;
@@ -75,4 +76,4 @@ __global__ void set_value_kernel(T* to, T value) {
   *to = value;
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

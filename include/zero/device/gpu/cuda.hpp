@@ -3,10 +3,11 @@
 
 #include <zero/device/gpu/memory.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 class cuda_device;
 struct gpu_kernels;
@@ -42,4 +43,4 @@ struct Cuda {
 
 static_assert(policy_of<Cuda, device_category>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -13,6 +13,7 @@
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/stamps.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -26,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// A GPU as a device: a model of `device` over the CUDA runtime. No kernels in here.
 ///
@@ -371,4 +372,4 @@ class cuda_device {
 
 static_assert(device<cuda_device>);
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
-namespace zero::gpu {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Makes one device the calling thread's current one and restores the caller's when it dies.
 ///
@@ -37,4 +38,4 @@ class device_guard {
   bool changed_ = false;
 };
 
-}  // namespace zero::gpu
+}  // namespace zero::inline ZERO_ABI::gpu

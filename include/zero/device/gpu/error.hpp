@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <string>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -62,4 +63,4 @@ inline void ignore_at_exit(cudaError_t code) noexcept {
 
 }  // namespace gpu
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <utility>
 
-namespace zero::gpu {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Whether an event carries a time stamp. Ordering needs none, and is cheaper without.
 enum class event_timing : unsigned char { off, on };
@@ -94,4 +95,4 @@ class event {
   return result;
 }
 
-}  // namespace zero::gpu
+}  // namespace zero::inline ZERO_ABI::gpu

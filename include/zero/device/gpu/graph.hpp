@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <utility>
 
-namespace zero::gpu {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Owns a captured piece of work, ready to be launched again and again. Launches allocate nothing.
 ///
@@ -68,4 +69,4 @@ class graph {
   std::size_t nodes_ = 0;
 };
 
-}  // namespace zero::gpu
+}  // namespace zero::inline ZERO_ABI::gpu

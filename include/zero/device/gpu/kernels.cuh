@@ -20,6 +20,7 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
@@ -27,7 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// The kernels of a GPU: the same functions as `host_kernels`, with the same bits.
 ///
@@ -332,4 +333,4 @@ struct gpu_kernels {
   }
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace zero::gpu {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Where device memory comes from when it is not `cudaMalloc`: two functions of the user and a
 /// pointer that they get back. Copyable; the user keeps what it points to alive.
@@ -143,4 +144,4 @@ class memory {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace zero::gpu
+}  // namespace zero::inline ZERO_ABI::gpu

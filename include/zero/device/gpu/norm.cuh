@@ -6,12 +6,13 @@
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Norm blocks of one thread block of `squares_kernel`: enough loads in flight to keep the memory
 /// busy while other thread blocks add up their lanes.
@@ -66,4 +67,4 @@ __global__ void __launch_bounds__(Lanes)
   store_block_sum(lane_sum(x), sums + blockIdx.x);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

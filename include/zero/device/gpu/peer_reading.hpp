@@ -2,10 +2,11 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/version.hpp>
 
 #include <cstdint>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 namespace detail {
 
@@ -50,4 +51,4 @@ struct peer_reading {
   detail::peer_meeting_flags flags;    ///< where the kernels meet
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

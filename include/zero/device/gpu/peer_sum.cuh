@@ -7,12 +7,13 @@
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/peer_reading.hpp>
 #include <zero/device/gpu/sum.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The ranks' parts where each of them lies, most of them in the memory of other GPUs.
 template <class T>
@@ -150,4 +151,4 @@ __global__ void __launch_bounds__(norm_lanes) peer_sum_kernel(peer_parts<W> part
   leave_peers(flags, meeting);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,13 +4,14 @@
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
 #include <zero/device/stamps.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <vector>
 
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 /// On a GPU: events with time stamps, recorded into the queue's stream.
 template <>
@@ -39,4 +40,4 @@ class time_stamps<cudaStream_t> {
   std::vector<gpu::event> events_;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI

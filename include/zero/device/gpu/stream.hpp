@@ -2,12 +2,13 @@
 #pragma once
 
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <utility>
 
-namespace zero::gpu {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Whether what a stream gets now is recorded for a graph and not run.
 /// @throws cuda_error the legacy default stream, while a stream that synchronises with it is
@@ -78,4 +79,4 @@ class stream {
   cudaStream_t handle_ = nullptr;
 };
 
-}  // namespace zero::gpu
+}  // namespace zero::inline ZERO_ABI::gpu

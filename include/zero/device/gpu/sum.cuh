@@ -8,12 +8,13 @@
 #include <zero/device/gpu/detail/block_tree.cuh>
 #include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// One thread's eight elements of each of `Blocks` norm blocks that follow each other, read side by
 /// side, so that reads of all are under way at once. The accumulator may be the own part: it is
@@ -99,4 +100,4 @@ __global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
   sum_block(parts, blockIdx.x, accumulator, n, add_to, partials, aligned);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -9,13 +9,14 @@
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_state.hpp>
 #include <zero/plan/groups.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Threads of a thread block of `update_kernel`.
 inline constexpr int update_threads = 256;
@@ -167,4 +168,4 @@ __global__ void __launch_bounds__(update_threads) update_kernel(update_arguments
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

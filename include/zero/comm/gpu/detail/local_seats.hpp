@@ -6,6 +6,7 @@
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// What the ranks of a local world on GPUs share: the place where their threads meet, each rank's
 /// device, and three events a rank. They are enough: between two records of an event lies a meeting
@@ -127,4 +128,4 @@ inline void enable_access(int from, int to) {
   return dealt;
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,6 +4,7 @@
 #include <zero/comm/nccl_error.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/rank_order.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -13,7 +14,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// NCCL's name of an element type.
 [[nodiscard]] constexpr ncclDataType_t nccl_type(dtype type) noexcept {
@@ -83,4 +84,4 @@ class nccl_sums {
   std::array<scaled_sum, 3> scaled_{};
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -5,6 +5,7 @@
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -17,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Waits until a communicator that does not block has done what it was asked for.
 [[nodiscard]] inline ncclResult_t settled(ncclResult_t result, ncclComm_t comm) {
@@ -141,4 +142,4 @@ template <class Make>
       });
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -5,6 +5,7 @@
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <nccl.h>
 
@@ -16,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The communicator of NCCL behind a rank: who may touch it when, and how it ends.
 ///
@@ -298,4 +299,4 @@ class nccl_handle {
   std::atomic<bool> failed_{false};
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

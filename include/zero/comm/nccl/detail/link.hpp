@@ -16,6 +16,7 @@
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -33,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// What stands behind a `nccl_communicator` at an address that does not change: the handle, the
 /// thread that watches it, and what all collectives have in common.
@@ -376,4 +377,4 @@ class nccl_link {
   std::unique_ptr<nccl_watchdog> watchdog;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

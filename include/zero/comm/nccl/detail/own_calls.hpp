@@ -10,6 +10,7 @@
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -20,7 +21,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The collectives that a communicator makes for itself. They are watched and not counted.
 class nccl_own_calls {
@@ -137,4 +138,4 @@ class nccl_own_calls {
   nccl_sums& sums_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

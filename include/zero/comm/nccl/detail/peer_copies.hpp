@@ -10,6 +10,7 @@
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/version.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -23,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Gathers and exchanges between the ranks of one host without a kernel: the copy engines write
 /// into the memory of the others, and the streams meet before and after by operations on flags
@@ -264,4 +265,4 @@ class peer_copies {
   bool reading_ = false;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -5,6 +5,7 @@
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/detail/driver.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -15,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// One range of device memory a rank, all of the same size, that this process can write: processes
 /// hand it to each other by CUDA IPC. A rank may free its memory before the others have let go of
@@ -139,4 +140,4 @@ class peer_range {
   cudaError_t error_ = cudaSuccess;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

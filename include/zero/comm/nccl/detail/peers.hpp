@@ -8,6 +8,7 @@
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/peer_reading.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -21,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// What `nccl_registration::peers` needs of a rank: the board on which the ranks of the host meet,
 /// and the copies into their memory. The ranks find each other through `gather`, a function that
@@ -167,4 +168,4 @@ class nccl_peers {
   std::unique_ptr<peer_copies> copies_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -4,6 +4,7 @@
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/core/error.hpp>
+#include <zero/version.hpp>
 
 #include <nccl.h>
 
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The ranges of device memory that a communicator knows, and how to make it forget them.
 class nccl_registry {
@@ -100,4 +101,4 @@ class nccl_registry {
   std::vector<range> ranges_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -13,6 +13,7 @@
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -30,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The thread of a rank that looks after its communicator: it queries NCCL's asynchronous error and
 /// two events an operation (`watched_stream`), and stops the communicator after a failure. It waits
@@ -302,4 +303,4 @@ class nccl_watchdog {
   std::thread thread_;
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

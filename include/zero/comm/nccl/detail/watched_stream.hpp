@@ -5,6 +5,7 @@
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/comm/detail/operation_ring.hpp>
 #include <zero/device/gpu/event.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// The operations that a rank's thread has put into one stream, and how its watchdog sees them
 /// begin and end: two events an operation. In a stream the oldest operation is the one that holds
@@ -93,4 +94,4 @@ class watched_stream {
   std::optional<std::size_t> slot_;  // the rank's thread's
 };
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

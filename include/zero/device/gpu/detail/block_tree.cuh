@@ -3,10 +3,11 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Sums the lanes of `Blocks` norm blocks between the threads of a thread block, by the tree of
 /// `core/norm.hpp`: the same additions as `sum_lanes`, in an order that needs one barrier. Warp b
@@ -50,4 +51,4 @@ __device__ inline void store_block_sum(double lane, double* sum) {
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -3,13 +3,14 @@
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <string>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// A function of the CUDA driver, found through the runtime, so that nobody has to link libcuda.
 ///
@@ -51,4 +52,4 @@ inline void check_driver(CUresult code,
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <nv/target>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// What a kernel that is launched with `launch_early` does first: waits until the kernel ahead of
 /// it in the stream has ended and its writes can be seen. Costs nothing after a plain launch.
@@ -113,4 +114,4 @@ void preload(char const* name, Kernel* kernel) {
   check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<void const*>(kernel)), name);
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/version.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace zero::detail {
+namespace zero::inline ZERO_ABI::detail {
 
 /// Bytes of the widest access of a thread.
 inline constexpr std::int64_t vector_bytes = 16;
@@ -115,4 +116,4 @@ __device__ void store(T* to, std::int64_t count, float (&x)[N]) {
   }
 }
 
-}  // namespace zero::detail
+}  // namespace zero::inline ZERO_ABI::detail
