@@ -17,12 +17,22 @@ set(
   zero/options.hpp
   zero/parameter_view.hpp
   zero/passes.hpp
+  zero/detail/captured_steps.hpp
   zero/detail/engine_core.hpp
   zero/detail/engine_setup.hpp
+  zero/detail/engine_types.hpp
   zero/detail/executor.hpp
+  zero/detail/fill.hpp
   zero/detail/full_access.hpp
+  zero/detail/open_gradients.hpp
   zero/detail/operation_context.hpp
   zero/detail/operations.hpp
+  zero/detail/reduce_bodies.hpp
+  zero/detail/registered_pools.hpp
+  zero/detail/step_bodies.hpp
+  zero/detail/step_memory.hpp
+  zero/detail/transfer_bodies.hpp
+  zero/detail/typed_ranges.hpp
 )
 
 file(GLOB_RECURSE headers RELATIVE "${ROOT}/include" "${ROOT}/include/zero/*.hpp" "${ROOT}/include/zero/*.cuh")

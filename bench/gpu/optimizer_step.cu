@@ -493,7 +493,7 @@ template <class T>
                }});
   v.push_back({"accumulate bf16 to FP32, add, with norm", 10 * parameters, [&](cudaStream_t q) {
                  kernels::accumulate<bf16, float>(
-                     q, s.gradient.data(), wide_gradient.data(), n, true, c.partials.data());
+                     q, s.gradient.data(), wide_gradient.data(), n, true, 1, c.partials.data());
                }});
   std::int64_t const quarter = n / 4 / zero::norm_block * zero::norm_block;
   v.push_back({"sum of 4 ranks bf16 to FP32, with norm",

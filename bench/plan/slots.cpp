@@ -35,10 +35,10 @@ figures measure(std::vector<std::int64_t> const& sizes, int ahead) {
   zero::plan_config config;
   config.world = 8;
   config.stage = 3;
-  config.prefetch_units = ahead;
+  config.schedule.prefetch_units = ahead;
   auto const plan = zero::make_memory_plan(parameters, units, program, config);
   figures f;
-  f.planned = plan.pools.bytes[static_cast<std::size_t>(zero::pool::parameter_slots)];
+  f.planned = plan.pools.rows[static_cast<std::size_t>(zero::pool::parameter_slots)].bytes;
   // the open unit and the next ones of the program, the unit at the turn counted once
   std::vector<std::int32_t> order;
   for (std::int32_t u = 0; u < units; ++u) {

@@ -55,7 +55,7 @@ template <class Stage>
   std::int64_t const elements = granules * 256 * world.size();
   zero::gpu::stream const stream(zero::gpu::stream_priority::normal);
   typename Engine::options options;
-  options.residency_bytes = 0;
+  options.schedule.residency_bytes = 0;
   Engine engine(bench::equal_units(units, elements),
                 world.duplicate(),
                 options,

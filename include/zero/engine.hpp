@@ -446,6 +446,28 @@ class basic_zero_engine {
     return EvaluationPass<basic_zero_engine>(*this);
   }
 
+  // --- progress
+
+  /// How far the training has come: what a program keeps besides weights and moments to go on
+  /// later. The same on every rank. Waits. Not collective.
+  /// @throws logic_error inside a pass
+  [[nodiscard]] step_progress progress() {
+    expect_no_pass("progress");
+    return core_->progress();
+  }
+
+  /// Goes on from a progress, of this engine or of another one: the step counters, and the loss
+  /// scale where there is one. Weights and moments stay. Waits. Not collective, but every rank must
+  /// do it with the same numbers.
+  /// @throws logic_error inside the loop over the micro-steps, or inside a pass; for counters that
+  ///         contradict each other
+  void set_progress(step_progress const& progress) {
+    loop_.expect_none("set_progress");
+    expect_no_pass("set_progress");
+    check(progress);
+    core_->set_progress(progress);
+  }
+
   /// Mean of a number over the ranks, added in rank order; the same on every rank. 8 bytes a rank.
   /// Collective; waits.
   /// @throws logic_error inside a pass
@@ -462,12 +484,13 @@ class basic_zero_engine {
   /// Bytes of each pool of this rank, planned and allocated, in the plan's order.
   [[nodiscard]] std::vector<pool_bytes> pools() const {
     std::vector<pool_bytes> list;
-    for (int i = 0; i < pool_count; ++i) {
-      auto const p = static_cast<pool>(i);
-      list.push_back({name(p),
-                      setup::tier,
-                      plan().pools.bytes[static_cast<std::size_t>(i)],
-                      core_->memory().allocated_bytes(p)});
+    for (auto const& row : plan().pools.rows) {
+      if (row.in == tier::device || row.bytes > 0) {
+        list.push_back({name(row.purpose),
+                        row.in == tier::device ? setup::tier : name(row.in),
+                        row.bytes,
+                        core_->memory().allocated_bytes(row.purpose, row.in)});
+      }
     }
     return list;
   }

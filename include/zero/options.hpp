@@ -4,6 +4,7 @@
 #include <zero/core/queue.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/loss_scale.hpp>
+#include <zero/plan/schedule_options.hpp>
 #include <zero/version.hpp>
 
 #include <cstdint>
@@ -23,19 +24,10 @@ struct stress_options {
 /// Run-time choices of an engine. Every field has a default; every rank must choose the same.
 template <optimizer O>
 struct engine_options {
-  double clip_norm = 0;    ///< largest norm of the gradient; larger ones are scaled down; 0: off
-  bool mean = true;        ///< the gradient is the mean over ranks and micro-steps; false: the sum
-  int prefetch_units = 1;  ///< `Stage<3>`: gathers issued ahead of the open unit, in units
-  std::int64_t piece_bytes = std::int64_t{32} << 20;  ///< `Reduction<Ordered>`: most bytes that a
-                                                      ///< rank receives in a piece, two of which
-                                                      ///< are kept; at least 1, and less than 2048
-                                                      ///< elements of each other rank act as those
-  std::int64_t residency_bytes = std::int64_t{16} << 10;  ///< parameters up to this many bytes are
-                                                          ///< one unit more, which stays whole on
-                                                          ///< every rank in `Stage<3>`
-  bool gather_tied = false;  ///< `Stage<3>`: gather units that a pass visits twice each time,
-                             ///< instead of keeping them whole
-  bool overlap = true;       ///< communication runs beside compute; false: in line with it
+  double clip_norm = 0;  ///< largest norm of the gradient; larger ones are scaled down; 0: off
+  bool mean = true;      ///< the gradient is the mean over ranks and micro-steps; false: the sum
+  schedule_options schedule{};      ///< when and in what portions bytes move, and what stays whole
+  bool overlap = true;              ///< communication runs beside compute; false: in line with it
   typename O::options optimizer{};  ///< hyper-parameters
   loss_scale_options loss_scale{};  ///< FP16 only
   stress_options stress{};          ///< for tests

@@ -64,7 +64,7 @@ std::vector<told> train(how mode, bool zeros, int steps) {
   zero::Local::run(1, [&](auto communicator) {
     typename Engine::options options;
     options.clip_norm = 3;
-    options.residency_bytes = 0;
+    options.schedule.residency_bytes = 0;
     Engine engine(layers, std::move(communicator), options);
     engine.initialize(zero::laws::initial_values);
     auto const capture = [&] {

@@ -43,10 +43,10 @@ TEST_CASE("ranks that are not built alike are told which differs and in what") {
   zero::laws::disagreement_law<platform, type>(
       layers,
       {
-          {[](stack&, options& o) { o.prefetch_units = 2; }, schedule},
-          {[](stack&, options& o) { o.piece_bytes = 1; }, schedule},
-          {[](stack&, options& o) { o.residency_bytes = 0; }, schedule},
-          {[](stack&, options& o) { o.gather_tied = true; }, schedule},
+          {[](stack&, options& o) { o.schedule.prefetch_units = 2; }, schedule},
+          {[](stack&, options& o) { o.schedule.piece_bytes = 1; }, schedule},
+          {[](stack&, options& o) { o.schedule.residency_bytes = 0; }, schedule},
+          {[](stack&, options& o) { o.schedule.gather_tied = true; }, schedule},
           {[](stack& m, options&) { m.layers.pop_back(); }, parameters},
           {[](stack& m, options&) { m.layers[1].bias = zero::Tensor<zero::bf16>(zero::shape{7}); },
            parameters},
@@ -159,9 +159,11 @@ TEST_CASE("settings that make no sense are refused") {
           [](type::options& o) { o.optimizer.lr = std::numeric_limits<double>::infinity(); });
   refused("must be finite and not negative", [](type::options& o) { o.optimizer.lr = -1e-9; });
   refused("eps must be above 0", [](type::options& o) { o.optimizer.eps = 0; });
-  refused("prefetch_units must be from 0 to 1024", [](type::options& o) { o.prefetch_units = -1; });
-  refused("piece_bytes must be positive", [](type::options& o) { o.piece_bytes = 0; });
-  refused("residency_bytes must not be negative", [](type::options& o) { o.residency_bytes = -1; });
+  refused("prefetch_units must be from 0 to 1024",
+          [](type::options& o) { o.schedule.prefetch_units = -1; });
+  refused("piece_bytes must be positive", [](type::options& o) { o.schedule.piece_bytes = 0; });
+  refused("residency_bytes must not be negative",
+          [](type::options& o) { o.schedule.residency_bytes = -1; });
   auto const halves = zero::test::stack::make<zero::fp16>(1000);
   zero::laws::bad_setting_law<platform, half_engine>(
       halves, "window and hysteresis", [](auto& o) { o.loss_scale.window = 0; });

@@ -113,7 +113,7 @@ TEST_CASE("a profiler sees a range for each operation and each lease, and the en
   REQUIRE(linked_in);
   zero::Local::run(2, [](auto communicator) {
     typename Engine::options options;
-    options.residency_bytes = 0;
+    options.schedule.residency_bytes = 0;
     Engine engine(Model{}, std::move(communicator), options);
     for ([[maybe_unused]] auto micro : engine.micro_steps(1)) {
       for (int l = 0; l < 3; ++l) {

@@ -40,10 +40,10 @@ template <class Engine>
   typename Engine::options options;
   options.clip_norm = job.clip_norm;
   options.mean = job.mean;
-  options.prefetch_units = job.prefetch_units;
-  options.piece_bytes = job.piece_bytes;
-  options.residency_bytes = job.residency_bytes;
-  options.gather_tied = job.gather_tied;
+  options.schedule.prefetch_units = job.prefetch_units;
+  options.schedule.piece_bytes = job.piece_bytes;
+  options.schedule.residency_bytes = job.residency_bytes;
+  options.schedule.gather_tied = job.gather_tied;
   options.overlap = job.overlap;
   options.loss_scale = job.loss_scale;
   options.optimizer.lr = job.lr;

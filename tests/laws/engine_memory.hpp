@@ -102,8 +102,8 @@ void slots_law(int ranks) {
   for (int const units : {0, 1, 2, 3}) {
     CAPTURE(units);
     typename Engine::options options;
-    options.prefetch_units = units;
-    options.residency_bytes = 0;
+    options.schedule.prefetch_units = units;
+    options.schedule.residency_bytes = 0;
     auto const plan = zero::plan<Engine>(stack, ranks, options);
     training_job job;
     job.ranks = ranks;
@@ -111,7 +111,7 @@ void slots_law(int ranks) {
     test::closed_form const form(stack, question_of<Engine>(job));
     auto const layer = form.ranges().front().shard * ranks * 2;
     bool const gathers = Engine::stage == 3 && ranks > 1;
-    auto const at = [&](pool p) { return plan.pools.bytes[static_cast<std::size_t>(p)]; };
+    auto const at = [&](pool p) { return plan.pools.rows[static_cast<std::size_t>(p)].bytes; };
     CHECK(at(pool::parameter_slots) == (gathers ? (1 + units) * layer : 0));
     CHECK(at(pool::gradient_slots) == 2 * layer);
     std::int64_t const payload = form.ranges().front().payload * 2;
@@ -156,7 +156,7 @@ void falsified_plan_law(typename Engine::model_type const& model, int ranks) {
   for (std::size_t i = 0; i < pool_count; ++i) {
     for (std::int64_t const error : {-256, 256}) {
       auto wrong = plan;
-      wrong.pools.bytes[i] += error;
+      wrong.pools.rows[i].bytes += error;
       std::string message;
       try {
         detail::pool_memory<device_type> const memory(device, wrong, 0);

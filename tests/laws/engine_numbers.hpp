@@ -144,10 +144,15 @@ class compared_rank {
 
   [[nodiscard]] state read_state(unit_range const& r) const {
     auto const& memory = side_.core().memory();
-    auto const n = memory.owned_elements(r);
-    return {rank_type::template read<float>(memory.masters(r), n),
-            rank_type::template read<float>(memory.moments(r, 0), n),
-            rank_type::template read<float>(memory.moments(r, 1), n)};
+    auto const n = memory.places().owned_elements(r);
+    auto const& places = memory.places();
+    auto const layout = state_layout_of(places.plan().config, r.type);
+    auto const read = [&](place const& at) {
+      return rank_type::template read<float>(memory.at(at), n);
+    };
+    return {read(places.masters(r)),
+            read(places.state(r, layout.find(state_role::moment, 0))),
+            read(places.state(r, layout.find(state_role::moment, 1)))};
   }
 
   [[nodiscard]] std::vector<float> read_wide(void const* from, std::int64_t n, dtype type) const {
@@ -225,13 +230,14 @@ class compared_rank {
       std::int32_t index, state const& before, double factor, double lr, std::int64_t t) {
     auto const& r = plan().layout.ranges[static_cast<std::size_t>(index)];
     auto const& memory = side_.core().memory();
-    auto const n = memory.owned_elements(r);
-    auto const begin = memory.owned_begin(r);
+    auto const n = memory.places().owned_elements(r);
+    auto const begin = memory.places().owned_begin(r);
     auto const after = read_state(r);
     auto const accumulator_type =
         accumulator_bytes(plan().config, r.type) == 4 ? dtype::fp32 : r.type;
-    auto const sums = read_wide(memory.owned_accumulators(r), n, accumulator_type);
-    auto const parameters = read_wide(memory.owned_parameters(r), n, r.type);
+    auto const sums =
+        read_wide(memory.at(memory.places().owned_accumulators(r)), n, accumulator_type);
+    auto const parameters = read_wide(memory.at(memory.places().owned_parameters(r)), n, r.type);
     std::vector<char> is_parameter(static_cast<std::size_t>(n), char{0});
     for (std::size_t i = 0; i < plan().parameters.size(); ++i) {
       auto const& place = plan().layout.places[i];
@@ -246,12 +252,17 @@ class compared_rank {
         auto const a = static_cast<std::size_t>(at);
         is_parameter[a] = 1;
         auto const& sum = sums_[i][static_cast<std::size_t>(e)];
-        // What travels as 1 / ranks is a mean.
-        double const wire = prescaled() ? 1.0 / job_.ranks : 1.0;
-        near(sums[a], sum.value * wire, sum_bound(sum, r.type) * wire + least(r.type), "sum");
+        // FP16 accumulators have no more room than the wire and keep the mean over the ranks; FP32
+        // ones keep the sum, in every stage.
+        double const kept = averaged() && policies::native_accumulate ? 1.0 / job_.ranks : 1.0;
+        double const undone = averaged() && !policies::native_accumulate ? job_.ranks : 1.0;
+        near(sums[a],
+             sum.value * kept,
+             sum_bound(sum, r.type) * kept + least(r.type) * undone,
+             "sum");
         compare_element({before.weight[a], before.first[a], before.second[a]},
                         {after.weight[a], after.first[a], after.second[a]},
-                        static_cast<double>(sums[a]) * factor / wire,
+                        static_cast<double>(sums[a]) * factor / kept,
                         lr,
                         t,
                         plan().parameters[i].traits);
@@ -272,10 +283,9 @@ class compared_rank {
     }
   }
 
-  /// FP16 contributions are, FP32 accumulators that travel are not.
-  [[nodiscard]] bool prescaled() const {
-    bool const wide = Engine::stage < 2 && job_.micro_steps > 1 && !policies::native_accumulate;
-    return policies::native_reduction && job_.ranks > 1 && !wide &&
+  /// Whether contributions are divided by the number of ranks before they are added.
+  [[nodiscard]] bool averaged() const {
+    return policies::native_reduction && job_.ranks > 1 &&
            std::is_same_v<typename policies::parameter_type, fp16>;
   }
 

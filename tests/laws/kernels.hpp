@@ -18,6 +18,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -127,8 +128,10 @@ void accumulate_law(Memory& memory) {
         auto const gradient = source.vector<P>(n);
         auto const before = add ? source.vector<A>(n) : nothing_known<A>(n);
         std::vector<A> expected;
+        float const scale =
+            std::array{1.0F, 3.0F, 0x1p-3F}[static_cast<std::size_t>(source.below(3))];
         for (std::size_t i = 0; i < gradient.size(); ++i) {
-          double const g = to_float(gradient[i]);
+          double const g = static_cast<float>(double{to_float(gradient[i])} * scale);
           double const sum = add ? double{to_float(before[i])} + g : g;
           expected.push_back(test::rounded<A>(static_cast<float>(sum)));
         }
@@ -136,7 +139,7 @@ void accumulate_law(Memory& memory) {
         P* const g = memory.upload(guarded(gradient));
         A* const acc = memory.upload(guarded(before));
         double* const p = norm ? memory.upload(partials) : nullptr;
-        Kernels::template accumulate<P, A>(memory.stream(), g, acc, n, add, p);
+        Kernels::template accumulate<P, A>(memory.stream(), g, acc, n, add, scale, p);
         CAPTURE(n);
         CAPTURE(add);
         std::size_t const differing =
@@ -243,7 +246,7 @@ void nonfinite_law(Memory& memory) {
       float* const acc = memory.upload(nothing_known<float>(n));
       double* const p = memory.upload(nothing_known<double>(norm_blocks(n)));
       Kernels::template accumulate<float, float>(
-          memory.stream(), memory.upload(gradient), acc, n, false, p);
+          memory.stream(), memory.upload(gradient), acc, n, false, 1, p);
       auto const partials = memory.download(p, norm_blocks(n));
       for (std::size_t block = 0; block < partials.size(); ++block) {
         bool const here = block == static_cast<std::size_t>(place / norm_block);

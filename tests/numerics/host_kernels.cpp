@@ -78,7 +78,7 @@ std::uint64_t sums(std::uint64_t key, bool finite) {
   std::uint64_t hash = 0;
   for (bool const add : {true, false, true}) {
     host_kernels::accumulate<P, A>(
-        {}, gradient.data(), accumulator.data(), elements, add, partials.data());
+        {}, gradient.data(), accumulator.data(), elements, add, 1, partials.data());
     hash = hash * 31 + hash_of(accumulator) + hash_of(partials);
     host_kernels::sum<P, A>({},
                             gradient.data(),

@@ -74,7 +74,7 @@ run_of_steps run(mode how, int ranks, int steps, std::int64_t spoiled) {
     bool const first = communicator.rank() == 0;
     typename Engine::options options;
     options.clip_norm = 0.5;
-    options.residency_bytes = 0;
+    options.schedule.residency_bytes = 0;
     options.loss_scale.initial = 1024;
     options.loss_scale.window = 3;
     auto engine = Platform::template make<Engine>(Model{}, std::move(communicator), options);

@@ -220,6 +220,7 @@ class bare final : public training {
                         floats(accumulators_) + u.first,
                         u.elements,
                         false,
+                        1,
                         doubles(partials_) + u.first_block);
   }
 

@@ -3,22 +3,26 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/core/error.hpp>
+#include <zero/detail/captured_steps.hpp>
 #include <zero/detail/control_block.hpp>
+#include <zero/detail/engine_types.hpp>
 #include <zero/detail/executor.hpp>
-#include <zero/detail/operations.hpp>
+#include <zero/detail/fill.hpp>
+#include <zero/detail/open_gradients.hpp>
 #include <zero/detail/plan_comparison.hpp>
 #include <zero/detail/pool_memory.hpp>
 #include <zero/detail/rank_exchange.hpp>
+#include <zero/detail/registered_pools.hpp>
 #include <zero/detail/step_digest.hpp>
+#include <zero/detail/step_ledger.hpp>
+#include <zero/detail/step_memory.hpp>
 #include <zero/detail/tensor_binding.hpp>
-#include <zero/device/transfer.hpp>
 #include <zero/options.hpp>
 #include <zero/plan/digest.hpp>
 #include <zero/plan/plan.hpp>
-#include <zero/plan/travel.hpp>
+#include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -29,25 +33,6 @@
 #include <vector>
 
 namespace zero::inline ZERO_ABI::detail {
-
-/// The policies that code depends on, apart from the container and the stage: engines that differ
-/// only in these share all code below.
-template <class Device, class Communicator, class Optimizer, class Parameter, bool NativeAccumulate>
-struct engine_types {
-  using device = Device;
-  using communicator = Communicator;
-  using optimizer = Optimizer;
-  using parameter_type = Parameter;
-  using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
-};
-
-/// Whether calls that are in flight when a communicator fails may leave undefined bytes behind:
-/// where something has to watch them and to cut them short. Others fail inside the call.
-template <class Communicator>
-inline constexpr bool cut_short_by_failure =
-    requires(Communicator& c, typename Communicator::stream_type s, collective_tag const& tag) {
-      c.begin_watch(s, tag);
-    };
 
 /// What an engine does, without the type of the user's container: memory, schedule, leases by unit
 /// number, steps and results. Every public call of the engine ends here.
@@ -69,7 +54,6 @@ class engine_core {
               communicator_type communicator,
               engine_options<optimizer> const& options,
               bool loss_scaling,
-              double prescale,
               DeviceArguments&&... device_arguments)
       : plan_(std::move(plan)),
         model_(std::move(model)),
@@ -78,12 +62,14 @@ class engine_core {
         device_(race_checker::index_for(plan_).events(),
                 std::forward<DeviceArguments>(device_arguments)...),
         memory_(shared_device(), plan_, communicator_.rank()),
-        control_(memory_.base(pool::control), plan_),
-        bodies_(plan_, memory_, control_, communicator_, prescale, options.stress.poison),
+        step_memory_(control_block<optimizer>(memory_.base(pool::control), plan_), device_),
+        bodies_(memory_, step_memory_.control(), communicator_, options.stress.poison),
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
         binding_(plan_, memory_, model_),
-        exchange_(*this, plan_.config.world),
-        touched_(plan_.layout.units.size(), char{0}) {
+        gradients_(plan_, memory_, binding_, device_, options.stress.poison),
+        captures_(device_, executor_, communicator_, ledger_, step_memory_.control()),
+        registered_(memory_, communicator_),
+        exchange_(*this, plan_.config.world) {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
       device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
@@ -103,7 +89,7 @@ class engine_core {
       abandon("the engine was destroyed inside a pass");
     }
     device_.finish();
-    deregister_pools();
+    registered_.forget();
     communicator_.leave();
   }
 
@@ -111,50 +97,28 @@ class engine_core {
 
   void begin_pass(pass_kind pass) {
     executor_.begin(pass);
-    std::ranges::fill(touched_, char{0});
-    auto const resident = plan_.layout.resident_unit;
-    if (pass.train && resident >= 0 &&
-        plan_.layout.units[static_cast<std::size_t>(resident)].trained) {
-      auto const& segment = plan_.passes[static_cast<std::size_t>(index_of(pass))];
-      for (auto i = segment.starts[0]; i < segment.starts[1]; ++i) {
-        auto const& op = segment.operations[static_cast<std::size_t>(i)];
-        if (op.unit == resident && op.gradient_slot >= 0) {
-          resident_slot_ = op.gradient_slot;
-          fill(memory_.gradient_slot(op.gradient_slot),
-               0,
-               plan_.layout.units[static_cast<std::size_t>(resident)].gradient_slot_bytes);
-        }
-      }
-    }
+    gradients_.begin_pass(executor_.segment_at_hand());
   }
 
   void end_pass() { executor_.end(); }
 
   /// Opens a unit: waits for its parameters and writes the addresses of its tensors.
   void open(std::int32_t unit, phase ph) {
-    auto const op = executor_.pass_token({unit, ph, true});
-    if (options_.stress.poison && op.gradient_slot >= 0 && op.has(flag_opens)) {
-      fill(memory_.gradient_slot(op.gradient_slot),
-           0xff,
-           plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
-    }
-    binding_.bind(unit, ph, op, resident_slot_);
+    auto const& op = executor_.pass_token({unit, ph, true});
+    gradients_.open(op);
+    binding_.bind(unit, ph, op, gradients_.resident_slot());
   }
 
   /// Closes a unit. A gradient that nobody asked for is zero; addresses are null from here on.
   void close(std::int32_t unit, phase ph) {
     if (executor_.in_pass() && executor_.cursor().expects({unit, ph, false})) {
       auto const& op = executor_.next_operation();
-      if (op.gradient_slot >= 0 && op.has(flag_closes) &&
-          touched_[static_cast<std::size_t>(unit)] == 0) {
-        fill(memory_.gradient_slot(op.gradient_slot),
-             0,
-             plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
-      }
+      gradients_.close(op);
       if (options_.stress.poison && op.parameter_slot >= 0 && op.has(flag_frees)) {
-        fill(memory_.parameter_slot(op.parameter_slot),
-             0xff,
-             plan_.layout.units[static_cast<std::size_t>(unit)].parameter_slot_bytes);
+        enqueue_fill(device_,
+                     memory_.parameter_slot(op.parameter_slot),
+                     0xff,
+                     plan_.layout.unit(unit).parameter_slot_bytes);
       }
     }
     executor_.pass_token({unit, ph, false});
@@ -162,26 +126,20 @@ class engine_core {
   }
 
   /// Whether the unit's gradient holds a sum already in this pass.
-  [[nodiscard]] bool accumulates(std::int32_t unit) const {
-    return touched_[static_cast<std::size_t>(unit)] != 0;
-  }
+  [[nodiscard]] bool accumulates(std::int32_t unit) const { return gradients_.holds_sum(unit); }
 
   /// Makes a unit's gradient ready to be added to, or, if the caller will write every element, only
   /// its padding.
   void request_gradients(std::int32_t unit, bool overwrite) {
     executor_.check();
-    auto& touched = touched_[static_cast<std::size_t>(unit)];
-    if (touched != 0) {
-      if (overwrite) {
-        throw logic_error(executor_.sentence(
-            "the gradient of '" + model_.unit_names[static_cast<std::size_t>(unit)] +
-            "' holds a sum already and must not be overwritten; add to it where accumulate() is "
-            "true."));
-      }
-      return;
+    if (!gradients_.holds_sum(unit)) {
+      gradients_.prepare(unit, overwrite);
+    } else if (overwrite) {
+      throw logic_error(executor_.sentence(
+          "the gradient of '" + model_.unit_names[static_cast<std::size_t>(unit)] +
+          "' holds a sum already and must not be overwritten; add to it where accumulate() is "
+          "true."));
     }
-    touched = 1;
-    zero_gradients(unit, overwrite);
   }
 
   /// Abandons the run on every rank; for leases that unwind.
@@ -226,8 +184,7 @@ class engine_core {
       executor_.fail_misuse(
           "step was called before any micro-step; loop over engine.micro_steps(k) first");
     }
-    executor_.step(++steps_, control_of(step, micro_steps));
-    result_slot_ = steps_ % result_ring;
+    executor_.step(ledger_.issue(), control_of(step, micro_steps));
   }
 
   /// The numbers of a step as the device reads them.
@@ -286,37 +243,13 @@ class engine_core {
       executor_.fail_misuse("capture was called inside a pass; end the pass first");
     }
     expect_no_capture("capture was called");
-    auto const steps = steps_;
-    auto const slot = result_slot_;
-    executor_.begin_capture();
-    device_.begin_capture();
-    try {
-      issue();
-    } catch (...) {
-      device_.abandon_capture();
-      executor_.end_capture();
-      abandon("an exception passed through capture");
-      throw;
-    }
-    if (executor_.in_pass() || steps_ != steps + 1) {
-      device_.abandon_capture();
-      executor_.end_capture();
-      executor_.fail_misuse(
-          "a capture holds exactly one step, with its micro-steps or alone; call step once, last");
-    }
-    auto graph = device_.end_capture();
-    executor_.end_capture();
-    captured_slot_ = result_slot_;
-    steps_ = steps;
-    result_slot_ = slot;
-    executor_.check();
-    return graph;
+    return captures_.capture(issue, [this] { abandon("an exception passed through capture"); });
   }
 
   [[nodiscard]] bool capturing() const { return executor_.capturing(); }
 
   /// Where the latest capture writes its step's result.
-  [[nodiscard]] std::int64_t captured_slot() const { return captured_slot_; }
+  [[nodiscard]] std::int64_t captured_slot() const { return captures_.slot(); }
 
   /// Runs a captured step once more, with new numbers; its result goes to `slot`.
   template <class Graph>
@@ -329,23 +262,15 @@ class engine_core {
       executor_.fail_misuse("replay was called inside a pass; end the pass first");
     }
     expect_no_capture("replay was called");
-    auto const control = control_of(step, micro_steps);
-    device_.enqueue(queue::compute, [to = control_.control(), control](stream s) {
-      kernels::set_control(s, to, control);
-    });
-    watch_replay(true);
-    device_.launch(graph);
-    watch_replay(false);
-    executor_.replayed(++steps_);
-    result_slot_ = slot;
+    captures_.replay(graph, slot, control_of(step, micro_steps));
   }
 
   /// The record of the latest step; waits for it.
   [[nodiscard]] step_record result() {
-    expects(steps_ > 0, "zero::ZeroEngine: result() was called before any step; call step first");
+    expects(ledger_.issued() > first_step_,
+            "zero::ZeroEngine: result() was called before any step; call step first");
     drain();
-    step_record record;
-    download(device_, &record, control_.ring() + result_slot_, sizeof record);
+    auto const record = step_memory_.record(ledger_.slot());
     if (record.at_floor && options_.loss_scale.at_floor == at_floor::raise) {
       throw numeric_error(
           executor_.sentence("an overflow wants a loss scale below its minimum; raise the minimum "
@@ -358,18 +283,32 @@ class engine_core {
   /// The latest step that this rank has behind it; see the engine.
   [[nodiscard]] std::int64_t completed_steps() noexcept {
     if (executor_.capturing()) {
-      return seen_steps_;
+      return ledger_.seen();
     }
     device_.finish();
     if (!failed()) {
-      seen_steps_ = executor_.completed();
-      return seen_steps_;
+      ledger_.see(executor_.completed());
+      return ledger_.seen();
     }
-    return !cut_short_by_failure<communicator_type> && memory_answers() ? executor_.completed()
-                                                                        : seen_steps_;
+    return !cut_short_by_failure<communicator_type> && step_memory_.answers()
+               ? executor_.completed()
+               : ledger_.seen();
   }
 
-  [[nodiscard]] float const* loss_scale() const { return &control_.state()->loss_scale; }
+  /// How far the training has come. Waits.
+  [[nodiscard]] step_progress progress() {
+    drain();
+    return step_memory_.progress();
+  }
+
+  /// Goes on from a progress. Waits.
+  void set_progress(step_progress const& progress) {
+    drain();
+    step_memory_.set_progress(progress);
+    restart(progress.steps);
+  }
+
+  [[nodiscard]] float const* loss_scale() const { return &control().state()->loss_scale; }
 
   /// Waits for all that was enqueued, and throws a failure. Not inside a capture, of which nothing
   /// has run.
@@ -378,7 +317,7 @@ class engine_core {
     device_.finish();
     executor_.check();
     executor_.joined();
-    seen_steps_ = executor_.completed();
+    ledger_.see(executor_.completed());
   }
 
   // --- small exchanges outside the plan
@@ -396,12 +335,12 @@ class engine_core {
     executor_.joined();
   }
 
-  [[nodiscard]] std::byte* window() const { return control_.window(); }
+  [[nodiscard]] std::byte* window() const { return control().window(); }
 
   [[nodiscard]] collective_tag outside_tag(char const* what) {
     collective_tag tag;
     tag.sequence = executor_.next_sequence();
-    tag.step = steps_;
+    tag.step = ledger_.issued();
     tag.operation = 0xff;
     tag.operation_name = what;
     tag.unit_name = "";
@@ -416,7 +355,7 @@ class engine_core {
 
   [[nodiscard]] pool_memory<device_type> const& memory() const { return memory_; }
 
-  [[nodiscard]] control_block<optimizer> const& control() const { return control_; }
+  [[nodiscard]] control_block<optimizer> const& control() const { return step_memory_.control(); }
 
   [[nodiscard]] device_type& device() { return device_; }
 
@@ -430,7 +369,7 @@ class engine_core {
   /// Resets moments and step state to those before the first step.
   void reset_optimizer() {
     drain();
-    fill_now(pool::optimizer);
+    fill_now(pool::optimizer, 0);
     reset_state();
   }
 
@@ -460,165 +399,49 @@ class engine_core {
     }
   }
 
-  /// Zeroes a unit's gradient slot, or only what lies between and after its parameters.
-  void zero_gradients(std::int32_t unit, bool only_padding) {
-    auto const slot = slot_of_open_gradient(unit);
-    if (slot < 0) {
-      return;
-    }
-    auto* const base = memory_.gradient_slot(slot);
-    if (!only_padding) {
-      fill(base, 0, plan_.layout.units[static_cast<std::size_t>(unit)].gradient_slot_bytes);
-      return;
-    }
-    binding_.for_gaps(
-        unit, [&](std::int64_t begin, std::int64_t bytes) { fill(base + begin, 0, bytes); });
-  }
-
-  /// The gradient slot of the unit's open backward visit: the one its next close names.
-  [[nodiscard]] int slot_of_open_gradient(std::int32_t unit) const {
-    auto const& segment = plan_.passes[static_cast<std::size_t>(index_of(executor_.pass()))];
-    for (auto p = static_cast<std::size_t>(executor_.cursor().position());
-         p < segment.tokens.size();
-         ++p) {
-      auto const& token = segment.tokens[p];
-      if (token.unit == unit && token.ph == phase::backward && !token.open) {
-        return segment.operations[static_cast<std::size_t>(segment.starts[p + 1])].gradient_slot;
-      }
-    }
-    return -1;
-  }
-
-  /// Fills memory on the compute queue.
-  void fill(std::byte* address, int byte, std::int64_t bytes) {
-    device_.enqueue(queue::compute,
-                    [address, byte, bytes](stream s) { kernels::fill(s, address, byte, bytes); });
-  }
-
-  void fill_now(pool p) {
+  void fill_now(pool p, int byte) {
     if (memory_.allocated_bytes(p) > 0) {
-      fill(memory_.base(p), 0, memory_.allocated_bytes(p));
+      enqueue_fill(device_, memory_.base(p), byte, memory_.allocated_bytes(p));
     }
     drain();
   }
 
-  /// Whether what was enqueued before a failure has run: after a fault of a GPU nothing of its
-  /// memory can be read any more.
-  [[nodiscard]] bool memory_answers() noexcept {
-    if constexpr (requires { device_.download(nullptr, nullptr, std::int64_t{}); }) {
-      try {
-        std::int64_t applied = -1;
-        kernels::copy(device_.stream(queue::comm),
-                      &applied,
-                      &control_.state()->applied_steps,
-                      sizeof applied);
-        device_.finish();
-        return applied >= 0;
-      } catch (...) {
-        return false;
-      }
-    } else {
-      return true;
-    }
-  }
-
+  /// What makes the mean, or the sum, of what the accumulators hold.
   [[nodiscard]] double mean_factor(std::int64_t micro_steps) const {
-    auto const world = static_cast<double>(plan_.config.world);
-    // contributions that were scaled by 1 / world on the wire are scaled back
-    bool const wide = plan_.config.world > 1 && plan_.config.stage < 2 && micro_steps > 1;
-    auto const wire = bodies_.prescale(wide) == 1.0 ? 1.0 : world;
-    return options_.mean ? wire / (world * static_cast<double>(micro_steps)) : wire;
+    auto const kept = kept_divisor(plan_.config);
+    auto const all = static_cast<double>(plan_.config.world) * static_cast<double>(micro_steps);
+    return options_.mean ? kept / all : kept;
   }
 
   void start(bool loss_scaling) {
     loss_scaling_ = loss_scaling;
     device_.enqueue(queue::compute, [this](stream) { bodies_.preload(); });
     for (int p = 0; p < pool_count; ++p) {
-      fill_now(static_cast<pool>(p));
+      fill_now(static_cast<pool>(p), 0);
     }
     if (options_.stress.poison) {
       for (auto const p :
            {pool::gradients, pool::parameter_slots, pool::gradient_slots, pool::receive}) {
-        if (memory_.allocated_bytes(p) > 0) {
-          fill(memory_.base(p), 0xff, memory_.allocated_bytes(p));
-        }
+        fill_now(p, 0xff);
       }
     }
-    if (!bodies_.segments().empty()) {
-      upload(device_,
-             control_.segments(),
-             bodies_.segments().data(),
-             static_cast<std::int64_t>(bodies_.segments().size() * sizeof(update_segment)));
-    }
+    step_memory_.write_segments(bodies_.segments());
     reset_state();
     compare_plans();
-    register_pools();
+    registered_.tell();
     exchange_.template warm_up<parameter_type>(plan_.config.native_reduction,
-                                               bodies_.prescale(false));
+                                               prescale_of(plan_.config, false));
   }
 
   void reset_state() {
-    step_config<optimizer> config{};
-    config.options = options_.optimizer;
-    config.scaled = loss_scaling_;
-    config.scaling = options_.loss_scale;
-    config.group_count = static_cast<std::int32_t>(plan_.groups.groups.size());
-    for (std::size_t g = 0; g < plan_.groups.groups.size(); ++g) {
-      config.groups[g] = {plan_.groups.groups[g].lr_scale,
-                          plan_.groups.groups[g].weight_decay ? 1.0 : 0.0};
-    }
-    auto const state = initial_state(config);
-    upload(device_, control_.config(), &config, sizeof config);
-    upload(device_, control_.state(), &state, sizeof state);
-    steps_ = 0;
-    seen_steps_ = 0;
-    executor_.restarted();
+    step_memory_.reset(options_, loss_scaling_, plan_.groups.groups);
+    restart(0);
   }
 
-  /// Has a communicator that watches its operations watch those of a graph.
-  void watch_replay(bool begins) {
-    if constexpr (cut_short_by_failure<communicator_type>) {
-      collective_tag const tag{.step = steps_ + 1, .operation_name = "replay"};
-      device_.enqueue(queue::compute, [this, begins, tag](stream s) {
-        if (begins) {
-          communicator_.begin_watch(s, tag);
-        } else {
-          communicator_.end_watch(s);
-        }
-      });
-    }
-  }
-
-  /// Calls `f(p)` for each pool of which the communicator is told, where it can make use of that.
-  template <class F>
-  void for_registered_pools(F&& f) const {
-    auto const travel = travel_of(plan_);
-    bool sources = true;
-    if constexpr (requires { communicator_.registers_sources(); }) {
-      sources = communicator_.registers_sources();
-    }
-    for (int i = 0; i < pool_count; ++i) {
-      auto const p = static_cast<pool>(i);
-      auto const& t = travel[static_cast<std::size_t>(i)];
-      if (memory_.allocated_bytes(p) > 0 && (t.received || t.summed || (t.sent && sources))) {
-        f(p);
-      }
-    }
-  }
-
-  /// Tells a communicator that can make use of it where the pools lie that collectives touch.
-  void register_pools() {
-    if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
-      for_registered_pools([this](pool p) {
-        communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
-      });
-    }
-  }
-
-  void deregister_pools() noexcept {
-    if constexpr (requires { communicator_.deregister_memory(nullptr); }) {
-      for_registered_pools([this](pool p) { communicator_.deregister_memory(memory_.base(p)); });
-    }
+  void restart(std::int64_t steps) {
+    ledger_.restart(steps);
+    executor_.restarted(steps);
+    first_step_ = steps;
   }
 
   void compare_plans() {
@@ -651,18 +474,17 @@ class engine_core {
   communicator_type communicator_;
   device_type device_;
   pool_memory<device_type> memory_;
-  control_block<optimizer> control_;
+  step_ledger ledger_;
+  step_memory<device_type, optimizer> step_memory_;
   typename Types::bodies bodies_;
-  executor<device_type, typename Types::bodies, communicator_type> executor_;
+  typename Types::runner executor_;
   std::unique_ptr<timeline_recorder<stream>> timeline_;
   tensor_binding<device_type> binding_;
+  open_gradients<device_type> gradients_;
+  captured_steps<Types> captures_;
+  registered_pools<device_type, communicator_type> registered_;
   rank_exchange<engine_core> exchange_;
-  std::vector<char> touched_;
-  int resident_slot_ = -1;
-  std::int64_t steps_ = 0;
-  std::int64_t seen_steps_ = 0;  // the latest of which a call that waits saw that it is complete
-  std::int64_t result_slot_ = 0;
-  std::int64_t captured_slot_ = 0;
+  std::int64_t first_step_ = 0;  // made before this engine's own
 };
 
 }  // namespace zero::inline ZERO_ABI::detail

@@ -52,11 +52,9 @@ struct engine_setup {
     c.stage = Stage::value;
     c.native_accumulate = native_accumulate;
     c.native_reduction = native_reduction;
+    c.averages_on_wire = native_reduction && std::is_same_v<parameter_type, fp16>;
     c.moments = Optimizer::moments;
-    c.prefetch_units = options.prefetch_units;
-    c.piece_bytes = options.piece_bytes;
-    c.residency_bytes = options.residency_bytes;
-    c.gather_tied = options.gather_tied;
+    c.schedule = options.schedule;
     c.state_bytes = step_state_bytes<Optimizer>;
     return c;
   }
@@ -106,11 +104,6 @@ struct engine_setup {
             "elements before the engine takes it");
     auto plan = make_plan(
         layout.parameters, layout.units, make_program(model), config(communicator.size(), options));
-    // FP16 sums in the wire type would overflow early: contributions are averaged before they are
-    // added
-    auto const world = static_cast<double>(communicator.size());
-    auto const prescale =
-        native_reduction && std::is_same_v<parameter_type, fp16> ? 1.0 / world : 1.0;
     auto bound = bind(model, gradients);
     if constexpr (on_host && sizeof...(DeviceArguments) == 0) {
       return std::make_unique<engine_core<types>>(std::move(plan),
@@ -118,7 +111,6 @@ struct engine_setup {
                                                   std::move(communicator),
                                                   options,
                                                   Precision::loss_scaling,
-                                                  prescale,
                                                   host_options{.asynchronous = options.overlap});
     } else {
       return std::make_unique<engine_core<types>>(std::move(plan),
@@ -126,7 +118,6 @@ struct engine_setup {
                                                   std::move(communicator),
                                                   options,
                                                   Precision::loss_scaling,
-                                                  prescale,
                                                   std::forward<DeviceArguments>(device)...);
     }
   }

@@ -61,6 +61,9 @@ class executor {
     issue_point(0);
   }
 
+  /// The operations of the pass at hand.
+  [[nodiscard]] segment const& segment_at_hand() const { return *segment_; }
+
   /// Passes one open or close of user code and returns the acquire or release that stands there.
   operation const& pass_token(program_token const& token) {
     check();
@@ -85,7 +88,7 @@ class executor {
     if (token.open) {
       begin_visit(visit, token);
     }
-    return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
+    return segment_->at(point).front();
   }
 
   /// Records operations and visits from now on; null: no more. The recorder must outlive that.
@@ -98,8 +101,7 @@ class executor {
 
   /// The operation that the next token will issue first; what an open is about to use.
   [[nodiscard]] operation const& next_operation() const {
-    auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
-    return segment_->operations[static_cast<std::size_t>(segment_->starts[point])];
+    return segment_->at(static_cast<std::size_t>(cursor_.position()) + 1).front();
   }
 
   /// Ends a pass. @throws logic_error when the program is not finished.
@@ -129,10 +131,10 @@ class executor {
     check();
   }
 
-  /// Steps are counted from the beginning again.
-  void restarted() {
-    step_ = 0;
-    completed_ = 0;
+  /// `steps` have been made before; they are complete.
+  void restarted(std::int64_t steps) {
+    step_ = steps;
+    completed_ = steps;
   }
 
   /// The latest step that was issued whole, and none of whose operations was dropped after a
@@ -224,8 +226,8 @@ class executor {
   }
 
   void issue_point(std::size_t point) {
-    for (auto i = segment_->starts[point]; i < segment_->starts[point + 1]; ++i) {
-      issue(segment_->operations[static_cast<std::size_t>(i)]);
+    for (auto const& op : segment_->at(point)) {
+      issue(op);
     }
   }
 

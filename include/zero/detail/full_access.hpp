@@ -5,6 +5,9 @@
 #include <zero/core/hash.hpp>
 #include <zero/detail/engine_core.hpp>
 #include <zero/device/transfer.hpp>
+#include <zero/parameter_view.hpp>
+#include <zero/plan/owned_pieces.hpp>
+#include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/version.hpp>
 
@@ -37,20 +40,26 @@ class full_access {
   void write(Fill&& fill) {
     core_->drain();
     std::vector<float> values(static_cast<std::size_t>(window_elements));
-    for_parameters(
-        [&](std::size_t i, unit_range const& r, std::int64_t offset, std::int64_t count) {
-          auto const& unit = memory().unit_of(r);
-          auto const held = unit.parameters_sharded ? memory().shard_begin(r) : 0;
-          auto const held_end = held + (unit.parameters_sharded ? r.shard : r.elements);
-          auto const begin = std::max(offset, held);
-          auto const end = std::min(offset + count, held_end);
-          for (auto at = begin; at < end; at += window_elements) {
-            auto const n = std::min(window_elements, end - at);
-            std::span<float> const window(values.data(), static_cast<std::size_t>(n));
-            fill(core_->model().parameters[i], at - offset, window);
-            store(r, at, window, held);
+    for (std::int32_t i = 0; i < parameters(); ++i) {
+      auto const held = held_piece(places(), i);
+      for_windows(held, [&](std::int64_t first, std::int64_t n) {
+        std::span<float> const window(values.data(), static_cast<std::size_t>(n));
+        fill(view(i), first, window);
+        visit_dtype(held.format,
+                    [&]<class P>(std::type_identity<P>) { store<P>(held, first, window); });
+        auto const weights = weights_piece(places(), i);
+        if (weights.at.purpose == pool::optimizer) {  // a master apart from the parameter
+          auto const begin = std::max(first, weights.first);
+          auto const end = std::min(first + n, weights.end());
+          if (begin < end) {
+            store<float>(weights,
+                         begin,
+                         window.subspan(static_cast<std::size_t>(begin - first),
+                                        static_cast<std::size_t>(end - begin)));
           }
-        });
+        }
+      });
+    }
     core_->parameters_written();
   }
 
@@ -60,21 +69,17 @@ class full_access {
   void read(Read&& read) {
     core_->drain();
     std::vector<float> values(static_cast<std::size_t>(window_elements));
-    for_parameters(
-        [&](std::size_t i, unit_range const& r, std::int64_t offset, std::int64_t count) {
-          auto const& unit = memory().unit_of(r);
-          bool const spread = r.frozen ? unit.parameters_sharded : unit.optimizer_sharded;
-          for (auto at = offset; at < offset + count;) {
-            auto const owner = spread ? at / r.shard : std::int64_t{0};
-            auto const border = spread ? (owner + 1) * r.shard : r.elements;
-            auto const n = std::min({window_elements, offset + count - at, border - at});
-            fetch(r, at, n, spread, static_cast<int>(owner), values.data());
-            read(core_->model().parameters[i],
-                 at - offset,
-                 std::span<float const>(values.data(), static_cast<std::size_t>(n)));
-            at += n;
-          }
+    for (std::int32_t i = 0; i < parameters(); ++i) {
+      bool const spread = weights_piece(places(), i).over != group::none;
+      for (int owner = 0; owner < (spread ? core_->plan().config.world : 1); ++owner) {
+        rank_places const theirs(core_->plan(), spread ? owner : places().rank());
+        auto const piece = weights_piece(theirs, i);
+        for_windows(piece, [&](std::int64_t first, std::int64_t n) {
+          fetch(piece, first, n, owner, values.data());
+          read(view(i), first, std::span<float const>(values.data(), static_cast<std::size_t>(n)));
         });
+      }
+    }
   }
 
   /// Hash of all masters (and of frozen parameters), the same for every stage, number of ranks and
@@ -117,72 +122,53 @@ class full_access {
   }
 
  private:
-  [[nodiscard]] pool_memory<typename core::device_type> const& memory() const {
-    return core_->memory();
+  [[nodiscard]] rank_places const& places() const { return core_->memory().places(); }
+
+  [[nodiscard]] std::int32_t parameters() const {
+    return static_cast<std::int32_t>(core_->plan().parameters.size());
   }
 
+  [[nodiscard]] parameter_view const& view(std::int32_t parameter) const {
+    return core_->model().parameters[static_cast<std::size_t>(parameter)];
+  }
+
+  /// Calls `f(first, n)` for the windows of a piece.
   template <class F>
-  void for_parameters(F&& f) {
-    auto const& plan = core_->plan();
-    for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-      auto const& place = plan.layout.places[i];
-      if (place.range >= 0) {
-        f(i,
-          plan.layout.ranges[static_cast<std::size_t>(place.range)],
-          place.offset,
-          plan.parameters[i].elements);
-      }
+  static void for_windows(owned_piece const& piece, F&& f) {
+    for (auto at = piece.first; at < piece.end(); at += window_elements) {
+      f(at, std::min(window_elements, piece.end() - at));
     }
   }
 
-  void store(unit_range const& r,
-             std::int64_t at,
-             std::span<float const> values,
-             std::int64_t held) {
-    auto const n = static_cast<std::int64_t>(values.size());
-    visit_dtype(r.type, [&]<class P>(std::type_identity<P>) {
-      std::vector<P> rounded(values.size());
-      std::transform(
-          values.begin(), values.end(), rounded.begin(), [](float v) { return from_float<P>(v); });
-      upload(core_->device(),
-             memory().held_parameters(r) + (at - held) * bytes_of(r.type),
-             rounded.data(),
-             n * bytes_of(r.type));
-    });
-    if (r.frozen || r.type == dtype::fp32) {
-      return;
-    }
-    auto const owned = memory().owned_begin(r);
-    auto const begin = std::max(at, owned);
-    auto const end = std::min(at + n, owned + memory().owned_elements(r));
-    if (begin < end) {
-      upload(core_->device(),
-             memory().masters(r) + (begin - owned),
-             values.data() + (begin - at),
-             (end - begin) * 4);
-    }
+  /// Writes elements of a piece of this rank's, rounded once to its format.
+  template <class T>
+  void store(owned_piece const& piece, std::int64_t first, std::span<float const> values) {
+    std::vector<T> rounded(values.size());
+    std::ranges::transform(values, rounded.begin(), [](float v) { return from_float<T>(v); });
+    upload(core_->device(),
+           core_->memory().template at<T>(piece.at) + (first - piece.first),
+           rounded.data(),
+           static_cast<std::int64_t>(rounded.size() * sizeof(T)));
   }
 
+  /// Elements of a piece of `owner`'s, or of every rank's own, widened, on all ranks.
   void fetch(
-      unit_range const& r, std::int64_t at, std::int64_t n, bool spread, int owner, float* values) {
+      owned_piece const& piece, std::int64_t first, std::int64_t n, int owner, float* values) {
     auto& device = core_->device();
     auto& comm = core_->communicator();
+    bool const spread = piece.over != group::none;
     auto* const window = reinterpret_cast<float*>(core_->control().window());
     if (!spread || comm.rank() == owner) {
-      device.enqueue(queue::comm, [this, r = &r, at, n, window](stream s) {
-        if (r->frozen) {
-          visit_dtype(r->type, [&]<class P>(std::type_identity<P>) {
-            auto const held =
-                memory().unit_of(*r).parameters_sharded ? memory().shard_begin(*r) : 0;
-            kernels::template widen<P>(
-                s,
-                reinterpret_cast<P const*>(memory().held_parameters(*r)) + (at - held),
-                window,
-                n);
-          });
-        } else {
-          kernels::copy(s, window, memory().masters(*r) + (at - memory().owned_begin(*r)), n * 4);
-        }
+      auto* const from =
+          core_->memory().at(piece.at) + (first - piece.first) * bytes_of(piece.format);
+      device.enqueue(queue::comm, [from, format = piece.format, n, window](stream s) {
+        visit_dtype(format, [&]<class T>(std::type_identity<T>) {
+          if constexpr (std::is_same_v<T, float>) {
+            kernels::copy(s, window, from, n * 4);
+          } else {
+            kernels::template widen<T>(s, reinterpret_cast<T const*>(from), window, n);
+          }
+        });
       });
     }
     if (spread) {

@@ -3,7 +3,10 @@
 
 #include <zero/core/error.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/print.hpp>
+#include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 
 #include <algorithm>
@@ -45,30 +48,51 @@ struct extent {
   return end;
 }
 
+/// What allocates the memory of a tier: the device its own.
+template <class Device>
+class tier_allocators {
+ public:
+  explicit tier_allocators(Device& device)
+      : device_(&device) {}
+
+  [[nodiscard]] void* allocate(tier in, std::int64_t bytes, char const* name) {
+    expects(in == tier::device, "zero: only the tier of the device has an allocator");
+    return device_->allocate(bytes, name);
+  }
+
+  void deallocate(tier /*in*/, void* address, std::int64_t bytes) noexcept {
+    device_->deallocate(address, bytes);
+  }
+
+ private:
+  Device* device_;
+};
+
 /// The pools of one rank: one allocation each, sized from where the last thing in it ends, and held
 /// against the plan. Before that, everything that lies in a pool is held against its neighbours.
-/// Answers where everything lies; knows nothing of when.
+/// Knows the address of each place of the plan; knows nothing of when.
 template <class Device>
 class pool_memory {
  public:
   pool_memory(Device& device, execution_plan const& plan, int rank)
-      : device_(&device),
+      : allocators_(device),
         plan_(&plan),
-        rank_(rank) {
+        places_(plan, rank) {
     measure();
-    for (std::size_t i = 0; i < pool_count; ++i) {
-      if (bytes_[i] != plan.pools.bytes[i]) {
-        throw logic_error("zero: the plan says " + std::to_string(plan.pools.bytes[i]) +
-                          " bytes for pool '" + name(static_cast<pool>(i)) +
-                          "', but its contents need " + std::to_string(bytes_[i]) +
-                          "; report this as a defect of zero.");
+    for (std::size_t i = 0; i < pool_rows; ++i) {
+      auto const& row = plan.pools.rows[i];
+      if (bytes_[i] != row.bytes) {
+        throw logic_error("zero: the plan says " + std::to_string(row.bytes) + " bytes for pool '" +
+                          name(row.purpose) + "', but its contents need " +
+                          std::to_string(bytes_[i]) + "; report this as a defect of zero.");
       }
     }
     try {
-      for (std::size_t i = 0; i < pool_count; ++i) {
+      for (std::size_t i = 0; i < pool_rows; ++i) {
         if (bytes_[i] > 0) {
+          auto const& row = plan.pools.rows[i];
           base_[i] =
-              static_cast<std::byte*>(device.allocate(bytes_[i], name(static_cast<pool>(i))));
+              static_cast<std::byte*>(allocators_.allocate(row.in, bytes_[i], name(row.purpose)));
           allocated_[i] = bytes_[i];
         }
       }
@@ -87,97 +111,44 @@ class pool_memory {
   ~pool_memory() { release(); }
 
   /// Bytes that the allocation call of a pool was given.
-  [[nodiscard]] std::int64_t allocated_bytes(pool p) const {
-    return allocated_[static_cast<std::size_t>(p)];
+  [[nodiscard]] std::int64_t allocated_bytes(pool p, tier in = tier::device) const {
+    return allocated_[row_of(p, in)];
   }
 
-  [[nodiscard]] std::byte* base(pool p) const { return base_[static_cast<std::size_t>(p)]; }
-
-  /// The parameters that this rank holds of a range: all of it, or its shard.
-  [[nodiscard]] std::byte* held_parameters(unit_range const& r) const {
-    return base(pool::parameters) + r.parameter_offset;
+  [[nodiscard]] std::byte* base(pool p, tier in = tier::device) const {
+    return base_[row_of(p, in)];
   }
 
-  /// This rank's shard of a range's parameters.
-  [[nodiscard]] std::byte* shard_parameters(unit_range const& r) const {
-    return held_parameters(r) +
-           (unit_of(r).parameters_sharded ? 0 : shard_begin(r) * bytes_of(r.type));
-  }
+  /// Where this rank has what the plan speaks of.
+  [[nodiscard]] rank_places const& places() const { return places_; }
 
-  [[nodiscard]] std::byte* held_accumulators(unit_range const& r) const {
-    return base(pool::gradients) + r.accumulator_offset;
-  }
+  /// The first byte of a place.
+  [[nodiscard]] std::byte* at(place const& p) const { return base(p.purpose, p.in) + p.offset; }
 
-  [[nodiscard]] std::byte* shard_accumulators(unit_range const& r) const {
-    return held_accumulators(r) + (unit_of(r).gradients_sharded
-                                       ? 0
-                                       : shard_begin(r) * accumulator_bytes(plan_->config, r.type));
-  }
-
-  /// First element of a range that this rank updates, and how many: its shard, or the whole range
-  /// where the optimizer state is not sharded.
-  [[nodiscard]] std::int64_t owned_begin(unit_range const& r) const {
-    return unit_of(r).optimizer_sharded ? shard_begin(r) : 0;
-  }
-
-  [[nodiscard]] std::int64_t owned_elements(unit_range const& r) const {
-    return unit_of(r).optimizer_sharded ? r.shard : r.elements;
-  }
-
-  /// The accumulators and parameters of the owned elements.
-  [[nodiscard]] std::byte* owned_accumulators(unit_range const& r) const {
-    return unit_of(r).optimizer_sharded ? shard_accumulators(r) : held_accumulators(r);
-  }
-
-  [[nodiscard]] std::byte* owned_parameters(unit_range const& r) const {
-    return unit_of(r).optimizer_sharded ? shard_parameters(r) : held_parameters(r);
-  }
-
-  /// FP32 master weights of the owned elements: state, or the FP32 parameter itself.
-  [[nodiscard]] float* masters(unit_range const& r) const {
-    return r.type == dtype::fp32 ? reinterpret_cast<float*>(owned_parameters(r))
-                                 : reinterpret_cast<float*>(base(pool::optimizer) + r.state_offset);
-  }
-
-  /// State array `index` of the owned elements.
-  [[nodiscard]] float* moments(unit_range const& r, int index) const {
-    auto const skip = (r.type == dtype::fp32 ? 0 : 1) + index;
-    return reinterpret_cast<float*>(base(pool::optimizer) + r.state_offset) +
-           skip * owned_elements(r);
+  /// The same as elements.
+  template <class T>
+  [[nodiscard]] T* at(place const& p) const {
+    return reinterpret_cast<T*>(at(p));
   }
 
   [[nodiscard]] std::byte* parameter_slot(int slot) const {
-    return base(pool::parameter_slots) +
-           plan_->pools.parameter_slot_offsets[static_cast<std::size_t>(slot)];
+    return at(places_.parameter_slot(slot));
   }
 
-  [[nodiscard]] std::byte* gradient_slot(int slot) const {
-    return base(pool::gradient_slots) +
-           plan_->pools.gradient_slot_offsets[static_cast<std::size_t>(slot)];
-  }
-
-  [[nodiscard]] std::byte* receive(int buffer) const {
-    return base(pool::receive) + buffer * plan_->pools.receive_bytes;
-  }
-
-  [[nodiscard]] unit_layout const& unit_of(unit_range const& r) const {
-    return plan_->layout.units[static_cast<std::size_t>(r.unit)];
-  }
-
-  [[nodiscard]] std::int64_t shard_begin(unit_range const& r) const { return rank_ * r.shard; }
+  [[nodiscard]] std::byte* gradient_slot(int slot) const { return at(places_.gradient_slot(slot)); }
 
  private:
   /// Bytes of each pool from where its contents lie, apart from the plan's own sums.
   void measure() {
     measure_ranges();
     measure_slots();
-    bytes_[static_cast<std::size_t>(pool::control)] = control_layout_of(*plan_).bytes;
+    bytes_[row_of(pool::control, tier::device)] = control_layout_of(*plan_).bytes;
     check_units();
     check_places();
   }
 
   void set_bytes(pool p, std::vector<extent>& parts) {
-    bytes_[static_cast<std::size_t>(p)] =
+    bytes_[row_of(p, tier::device)] =
         end_of_parts(parts, parameter_alignment_bytes, std::string("pool '") + name(p) + "'");
   }
 
@@ -187,15 +158,15 @@ class pool_memory {
     std::vector<extent> states;
     std::vector<extent> blocks;
     for (auto const& r : plan_->layout.ranges) {
-      auto const& unit = unit_of(r);
-      auto const held = [&](bool sharded) { return sharded ? r.shard : r.elements; };
-      parameters.push_back({r.parameter_offset, held(unit.parameters_sharded) * bytes_of(r.type)});
+      auto const& in = plan_->layout.unit_of(r).in;
+      parameters.push_back({r.parameter_offset, r.shard(in.parameters.over) * bytes_of(r.type)});
       if (!r.frozen) {
         gradients.push_back(
             {r.accumulator_offset,
-             held(unit.gradients_sharded) * accumulator_bytes(plan_->config, r.type)});
-        states.push_back({r.state_offset, owned_elements(r) * state_bytes(plan_->config, r.type)});
-        blocks.push_back({r.first_block, norm_blocks(r.shard)});
+             r.shard(in.gradients.over) * accumulator_bytes(plan_->config, r.type)});
+        states.push_back(
+            {r.state_offset, state_layout_of(plan_->config, r.type).bytes(r.shard(in.state.over))});
+        blocks.push_back({r.first_block, norm_blocks(r.shard())});
       }
     }
     set_bytes(pool::parameters, parameters);
@@ -208,16 +179,16 @@ class pool_memory {
 
   /// A slot is as large as the largest unit that any operation of any pass puts into it.
   void measure_slots() {
-    auto const& pools = plan_->pools;
-    auto parameters = at_offsets(pools.parameter_slot_offsets);
-    auto gradients = at_offsets(pools.gradient_slot_offsets);
+    auto parameters = at_offsets(plan_->slots.parameters.slot_offsets);
+    auto gradients = at_offsets(plan_->slots.gradients.slot_offsets);
+    rank_places const& places = places_;
     std::int64_t piece = 0;
     for (auto const& pass : plan_->passes) {
       for (auto const& op : pass.operations) {
         if (op.unit < 0) {
           continue;
         }
-        auto const& unit = plan_->layout.units[static_cast<std::size_t>(op.unit)];
+        auto const& unit = plan_->layout.unit(op.unit);
         if (op.parameter_slot >= 0) {
           auto& size = parameters[static_cast<std::size_t>(op.parameter_slot)].size;
           size = std::max(size, unit.parameter_slot_bytes);
@@ -226,15 +197,14 @@ class pool_memory {
           auto& size = gradients[static_cast<std::size_t>(op.gradient_slot)].size;
           size = std::max(size, unit.gradient_slot_bytes);
         }
-        if (op.kind == operation_kind::exchange) {
-          auto const& r = plan_->layout.ranges[static_cast<std::size_t>(op.range)];
-          piece = std::max(piece,
-                           (op.piece_end - op.piece_begin) * (plan_->config.world - 1) *
-                               wire_bytes(plan_->config, r.type, op.has(flag_wide)));
+        for (auto const& t : transfers_of(places, op)) {
+          if (t.kind == collective::all_to_others) {
+            piece = std::max(piece, t.bytes * (plan_->config.world - 1));
+          }
         }
       }
     }
-    std::vector<extent> received{{0, piece}, {pools.receive_bytes, piece}};
+    std::vector<extent> received{{0, piece}, {plan_->pools.receive_bytes, piece}};
     set_bytes(pool::parameter_slots, parameters);
     set_bytes(pool::gradient_slots, gradients);
     set_bytes(pool::receive, received);
@@ -251,8 +221,7 @@ class pool_memory {
     for (auto const& unit : plan_->layout.units) {
       std::vector<extent> parameters;
       std::vector<extent> gradients;
-      for (auto i = unit.first_range; i < unit.first_range + unit.ranges; ++i) {
-        auto const& r = plan_->layout.ranges[static_cast<std::size_t>(i)];
+      for (auto const& r : plan_->layout.ranges_of(unit)) {
         auto const bytes = r.elements * bytes_of(r.type);
         parameters.push_back({r.parameter_slot_offset, bytes});
         gradients.push_back({r.gradient_slot_offset, r.frozen ? 0 : bytes});
@@ -297,31 +266,37 @@ class pool_memory {
   [[nodiscard]] std::string demand() const {
     std::int64_t total = 0;
     std::string parts;
-    for (std::size_t i = 0; i < pool_count; ++i) {
+    for (std::size_t i = 0; i < pool_rows; ++i) {
       total += bytes_[i];
-      parts += std::string(i == 0 ? " " : ", ") + name(static_cast<pool>(i)) + " " +
-               std::to_string(bytes_[i]);
+      if (i < pool_count || bytes_[i] > 0) {
+        parts += std::string(i == 0 ? " " : ", ") + name(plan_->pools.rows[i].purpose) + " " +
+                 std::to_string(bytes_[i]);
+      }
     }
-    return "rank " + std::to_string(rank_) + " of " + std::to_string(plan_->config.world) +
-           " in stage " + std::to_string(plan_->config.stage) + " plans " + std::to_string(total) +
+    return "rank " + std::to_string(places_.rank()) + " of " + std::to_string(plan_->config.world) +
+           " in " + stage_text(plan_->config) + " plans " + std::to_string(total) +
            " bytes:" + parts + "; shard more with a higher stage, or more ranks";
   }
 
   void release() noexcept {
-    for (std::size_t i = 0; i < pool_count; ++i) {
+    for (std::size_t i = 0; i < pool_rows; ++i) {
       if (base_[i] != nullptr) {
-        device_->deallocate(base_[i], bytes_[i]);
+        allocators_.deallocate(plan_->pools.rows[i].in, base_[i], bytes_[i]);
         base_[i] = nullptr;
       }
     }
   }
 
-  Device* device_;
+  [[nodiscard]] static constexpr std::size_t row_of(pool p, tier in) {
+    return pool_plan::index(p, in);
+  }
+
+  tier_allocators<Device> allocators_;
   execution_plan const* plan_;
-  int rank_;
-  std::array<std::int64_t, pool_count> bytes_{};
-  std::array<std::int64_t, pool_count> allocated_{};
-  std::array<std::byte*, pool_count> base_{};
+  rank_places places_;
+  std::array<std::int64_t, pool_rows> bytes_{};
+  std::array<std::int64_t, pool_rows> allocated_{};
+  std::array<std::byte*, pool_rows> base_{};
 };
 
 }  // namespace zero::inline ZERO_ABI::detail

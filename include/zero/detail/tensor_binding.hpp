@@ -79,9 +79,7 @@ class tensor_binding {
   /// parameter.
   template <class F>
   void for_gaps(std::int32_t unit, F&& f) const {
-    auto const& layout = plan_->layout.units[static_cast<std::size_t>(unit)];
-    for (auto r = layout.first_range; r < layout.first_range + layout.ranges; ++r) {
-      auto const& range = plan_->layout.ranges[static_cast<std::size_t>(r)];
+    for (auto const& range : plan_->layout.ranges_of(plan_->layout.unit(unit))) {
       if (range.frozen) {
         continue;
       }
@@ -112,8 +110,7 @@ class tensor_binding {
          i < static_cast<std::size_t>(first_parameter_[u + 1]);
          ++i) {
       auto const& place = plan_->layout.places[i];
-      auto const* const range =
-          place.range < 0 ? nullptr : &plan_->layout.ranges[static_cast<std::size_t>(place.range)];
+      auto const* const range = place.range < 0 ? nullptr : &plan_->layout.range(place.range);
       f(i, range, range == nullptr ? 0 : place.offset * bytes_of(range->type));
     }
   }
@@ -123,7 +120,7 @@ class tensor_binding {
                                           operation const& op) const {
     return range.unit == unit && op.parameter_slot >= 0
                ? memory_->parameter_slot(op.parameter_slot) + range.parameter_slot_offset
-               : memory_->held_parameters(range);
+               : memory_->at(memory_->places().held_parameters(range));
   }
 
   execution_plan const* plan_;

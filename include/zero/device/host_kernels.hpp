@@ -57,22 +57,25 @@ struct host_kernels {
     }
   }
 
-  /// Adds a gradient to an accumulator, or starts it: sums in FP32, rounded once to A.
+  /// Adds a gradient, times a factor, to an accumulator, or starts it: products and sums in FP32,
+  /// rounded once to A.
   /// @param gradient     n elements
   /// @param accumulator  n elements
   /// @param add          false: the old content is not read
+  /// @param scale        of the gradient; 1 changes no bit
   template <element P, element A>
   ZERO_EXACT static void accumulate(host_stream /*stream*/,
                                     P const* gradient,
                                     A* accumulator,
                                     std::int64_t n,
                                     bool add,
+                                    float scale,
                                     double* partials) noexcept {
     exact_float_environment const environment;
     for (std::int64_t first = 0; first < n; first += norm_block) {
       std::int64_t const last = std::min(first + norm_block, n);
       for (std::int64_t i = first; i < last; ++i) {
-        float const value = to_float(gradient[i]);
+        float const value = mul(to_float(gradient[i]), scale);
         accumulator[i] = from_float<A>(add ? zero::add(to_float(accumulator[i]), value) : value);
       }
       if (partials != nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/config.hpp>
+#include <zero/core/limits.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 
@@ -10,9 +11,6 @@
 #include <type_traits>
 
 namespace zero::inline ZERO_ABI {
-
-/// The most moments an element-wise optimizer may keep for each element.
-inline constexpr int max_moments = 2;
 
 namespace detail {
 

@@ -46,6 +46,8 @@ struct loss_scale_state {
   double scale = 1;             ///< in force in the next backward
   std::int32_t good_steps = 0;  ///< good steps in a row since the last overflow or doubling
   std::int32_t hysteresis = 1;  ///< the overflow that halves, counted from now
+
+  friend constexpr bool operator==(loss_scale_state const&, loss_scale_state const&) = default;
 };
 
 /// @param o  options

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/plan/schedule_options.hpp>
+#include <zero/plan/state_layout.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace zero::inline ZERO_ABI {
 
@@ -12,22 +16,24 @@ namespace zero::inline ZERO_ABI {
 /// number of ranks, and the settings of the schedule. Two ranks with equal configurations, models
 /// and programs have equal plans.
 struct plan_config {
-  int world = 1;                   ///< ranks, at least 1; any number, not only powers of two
-  int stage = 0;                   ///< ZeRO stage, 0 to 3
+  int world = 1;  ///< ranks, at least 1; any number, not only powers of two
+  int stage = 0;  ///< ZeRO stage, 0 to 3, of units that `unit_stages` does not name
+  std::vector<std::int8_t> unit_stages{};  ///< a stage for each of the model's units, or -1 for
+                                           ///< `stage`; empty: `stage` for all of them
   bool native_accumulate = false;  ///< `Accumulate<Native>`: accumulators in the parameter's type
   bool native_reduction = false;   ///< `Reduction<Native>`: reduce-scatter, sums in the wire type
-  int moments = 2;         ///< FP32 state arrays of the optimizer, master weights not counted
-  int prefetch_units = 1;  ///< gathers issued ahead of the open unit, in units (stage 3)
-  /// Most bytes of one piece of an ordered reduction as it arrives: the other ranks' parts. A piece
-  /// has whole norm blocks, and one at least: below 2048 elements of each other rank it acts as
-  /// that.
-  std::int64_t piece_bytes = std::int64_t{32} << 20;
-  std::int64_t residency_bytes = std::int64_t{16}
-                                 << 10;  ///< parameters up to this size are resident
-  bool gather_tied =
-      false;  ///< stage 3: gather units that a pass visits twice, instead of keeping them
+  bool averages_on_wire = false;   ///< FP16 with `Reduction<Native>`: contributions are divided by
+                                   ///< the number of ranks before they are added
+  int moments = 2;                 ///< state arrays of the optimizer, master weights not counted
+  schedule_options schedule{};     ///< when and in what portions bytes move
   std::int64_t state_bytes =
       4096;  ///< of the step's state on the device, from the optimizer's types
+
+  /// The stage of a unit; the unit of resident parameters, behind the model's own, has `stage`.
+  [[nodiscard]] constexpr int stage_of(std::int32_t unit) const {
+    auto const u = static_cast<std::size_t>(unit);
+    return u < unit_stages.size() && unit_stages[u] >= 0 ? unit_stages[u] : stage;
+  }
 
   friend constexpr bool operator==(plan_config const&, plan_config const&) = default;
 };
@@ -37,10 +43,14 @@ struct plan_config {
   return config.native_accumulate ? bytes_of(type) : 4;
 }
 
-/// Bytes of optimizer state an element: the moments, and the FP32 master weight unless the
-/// parameter itself is FP32 and so its own master.
-[[nodiscard]] constexpr std::int64_t state_bytes(plan_config const& config, dtype type) {
-  return 4 * std::int64_t{config.moments} + (type == dtype::fp32 ? 0 : 4);
+/// Type of the accumulators of parameters of type `type`.
+[[nodiscard]] constexpr dtype accumulator_type(plan_config const& config, dtype type) {
+  return config.native_accumulate ? type : dtype::fp32;
+}
+
+/// The optimizer state of parameters of type `type`.
+[[nodiscard]] constexpr state_layout state_layout_of(plan_config const& config, dtype type) {
+  return make_state_layout(config.moments, type);
 }
 
 }  // namespace zero::inline ZERO_ABI

@@ -14,6 +14,9 @@ namespace zero::inline ZERO_ABI {
 /// elements.
 inline constexpr std::int64_t full_window_bytes = std::int64_t{256} << 10;
 
+/// Bytes of one rank's record in the agreement of the step.
+inline constexpr std::int64_t agree_record_bytes = 8;
+
 /// Results that the ring of results holds.
 inline constexpr std::int64_t result_ring = 64;
 
@@ -41,7 +44,7 @@ struct control_layout {
   };
   c.partials = place(8 * layout.norm_blocks);
   c.scratch = place(8 * norm_scratch(layout.norm_blocks));
-  c.records = place(8 * std::int64_t{config.world});
+  c.records = place(agree_record_bytes * config.world);
   c.state = place(config.state_bytes);
   c.segments = place(24 * segments);
   c.window = place(full_window_bytes);

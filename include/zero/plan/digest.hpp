@@ -106,16 +106,20 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
   };
   part(0, [&](detail::fnv1a& h) {
     h.add(c.stage);
+    for (auto const stage : c.unit_stages) {
+      h.add(stage);
+    }
     h.add(c.native_accumulate ? 1 : 0);
     h.add(c.native_reduction ? 1 : 0);
+    h.add(c.averages_on_wire ? 1 : 0);
     h.add(c.moments);
   });
   part(1, [&](detail::fnv1a& h) { h.add(c.world); });
   part(2, [&](detail::fnv1a& h) {
-    h.add(c.prefetch_units);
-    h.add(c.piece_bytes);
-    h.add(c.residency_bytes);
-    h.add(c.gather_tied ? 1 : 0);
+    h.add(c.schedule.prefetch_units);
+    h.add(c.schedule.piece_bytes);
+    h.add(c.schedule.residency_bytes);
+    h.add(c.schedule.gather_tied ? 1 : 0);
   });
   part(3, [&](detail::fnv1a& h) {
     for (auto const& p : plan.parameters) {
@@ -132,8 +136,8 @@ constexpr void add_tokens(fnv1a& h, std::vector<program_token> const& tokens) {
     detail::add_tokens(h, plan.program.backward);
   });
   part(6, [&](detail::fnv1a& h) {
-    for (auto const b : plan.pools.bytes) {
-      h.add(b);
+    for (auto const& row : plan.pools.rows) {
+      h.add(row.bytes);
     }
   });
   part(7, [&](detail::fnv1a& h) {

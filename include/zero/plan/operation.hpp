@@ -91,9 +91,13 @@ struct operation {
     case operation_kind::accumulate:
     case operation_kind::sum:
       return queue::reduce;
-    default:
+    case operation_kind::acquire:
+    case operation_kind::release:
+    case operation_kind::norm:
+    case operation_kind::update:
       return queue::compute;
   }
+  return queue::compute;  // not reached: every kind is named above
 }
 
 /// Things that operations read and write; dependencies are stated in these terms only.
@@ -104,12 +108,13 @@ enum class resource_kind : std::uint8_t {
   parameter_slot,       ///< a range of the working memory, with one unit's gathered parameters
   gradient_slot,        ///< the same with one unit's gradients
   receive,              ///< a receive buffer
+  optimizer_state,      ///< of a unit, what the rank updates: masters and moments
   partials,             ///< the norm's blocks, all units
   scalars,              ///< decision of the step, loss scale
 };
 
 /// Number of enumerators of `resource_kind`.
-inline constexpr int resource_kinds = 8;
+inline constexpr int resource_kinds = 9;
 
 /// Name of a resource for messages and printed plans.
 [[nodiscard]] constexpr char const* name(resource_kind kind) {
@@ -119,6 +124,7 @@ inline constexpr int resource_kinds = 8;
                                                           "parameter slot",
                                                           "gradient slot",
                                                           "receive buffer",
+                                                          "optimizer state",
                                                           "norm partials",
                                                           "scalars"};
   return names[static_cast<std::size_t>(kind)];
@@ -131,10 +137,12 @@ struct access {
   bool write = false;      ///< else it is read
 };
 
-/// The accesses of one operation, at most four.
+/// The accesses of one operation.
 struct access_list {
-  std::array<access, 4> list{};  ///< the first `count` are set
-  int count = 0;                 ///< 0 to 4
+  static constexpr std::size_t max_accesses = 5;  ///< of one operation
+
+  std::array<access, max_accesses> list{};  ///< the first `count` are set
+  int count = 0;                            ///< how many there are
 
   /// Appends an access.
   constexpr void add(resource_kind resource, std::int32_t index, bool write) {
@@ -227,6 +235,7 @@ struct access_list {
         a.add(others_accumulators, op.unit, false);
       }
       a.add(scalars, 0, false);
+      a.add(optimizer_state, op.unit, true);
       a.add(parameters, op.unit, true);
       break;
     case operation_kind::publish:

@@ -9,8 +9,12 @@
 #include <zero/plan/control.hpp>
 #include <zero/plan/groups.hpp>
 #include <zero/plan/layout.hpp>
+#include <zero/plan/pass_kind.hpp>
+#include <zero/plan/placement.hpp>
 #include <zero/plan/pools.hpp>
 #include <zero/plan/schedule.hpp>
+#include <zero/plan/segment.hpp>
+#include <zero/plan/slot_plan.hpp>
 #include <zero/version.hpp>
 
 #include <cstdint>
@@ -28,12 +32,16 @@ struct execution_plan {
   zero::program program;              ///< opens and closes of a pass
   model_plan_layout layout;           ///< units, ranges and shards
   update_groups groups;               ///< which scalars update which elements
-  pool_plan pools;                    ///< bytes, slots and receive buffers
+  slot_plans slots;                   ///< the working memory of open units
+  pool_plan pools;                    ///< bytes, by purpose and tier
   std::vector<segment> passes;        ///< by `index_of(pass_kind)`
   segment step;                       ///< the operations of the step
 
-  /// Bytes that one rank allocates on the device: all pools.
-  [[nodiscard]] constexpr std::int64_t device_bytes() const { return pools.total_bytes(); }
+  /// Bytes that one rank allocates in a tier.
+  [[nodiscard]] constexpr std::int64_t bytes(tier in) const { return pools.bytes(in); }
+
+  /// Bytes that one rank allocates on the device.
+  [[nodiscard]] constexpr std::int64_t device_bytes() const { return bytes(tier::device); }
 
   /// Whether all pools fit into `free_bytes` beside what the plan cannot know: `user_bytes` of
   /// activations, a context that is still to come, and buffers of the communicator.
@@ -60,10 +68,17 @@ struct execution_plan {
   expects(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
   expects(config.stage >= 0 && config.stage <= 3, "zero::plan: the stage must be 0, 1, 2 or 3");
   expects(config.world <= full_window_bytes / 128, "zero::plan: at most 2048 ranks are supported");
-  expects(config.prefetch_units >= 0 && config.prefetch_units <= 1024,
+  auto const& schedule = config.schedule;
+  expects(schedule.prefetch_units >= 0 && schedule.prefetch_units <= 1024,
           "zero::plan: prefetch_units must be from 0 to 1024");
-  expects(config.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
-  expects(config.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
+  expects(schedule.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
+  expects(schedule.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
+  expects(
+      config.unit_stages.empty() || config.unit_stages.size() == static_cast<std::size_t>(units),
+      "zero::plan: unit_stages needs a stage for each of the model's units, or none");
+  for (auto const stage : config.unit_stages) {
+    expects(stage >= -1 && stage <= 3, "zero::plan: the stage of a unit must be 0, 1, 2 or 3");
+  }
   for (auto const& p : parameters) {
     expects(is_finite(p.traits.lr_scale) && p.traits.lr_scale >= 0,
             "zero::plan: the lr_scale of a parameter must be finite and not negative; freeze what "
@@ -74,13 +89,15 @@ struct execution_plan {
   plan.parameters = std::move(parameters);
   plan.program = std::move(program);
   plan.layout = make_layout(plan.parameters, units, plan.program, config);
+  plan.slots = plan_slots(plan.layout, plan.program, config);
   plan.pools =
-      make_pools(plan.layout, plan.program, count_segments(plan.layout, plan.parameters), config);
+      make_pools(plan.layout, plan.slots, count_segments(plan.layout, plan.parameters), config);
   return plan;
 }
 
 /// The whole plan of one rank. Linear in units and pieces.
-/// @throws logic_error when a setting is out of its range; the sentence names it.
+/// @throws logic_error when a setting is out of its range, or the model has more than
+///         `max_elements` elements; the sentence names it.
 [[nodiscard]] constexpr execution_plan make_plan(std::vector<parameter> parameters,
                                                  std::int32_t units,
                                                  program program,
@@ -88,7 +105,8 @@ struct execution_plan {
   auto plan = make_memory_plan(std::move(parameters), units, std::move(program), config);
   plan.groups = make_groups(plan.layout, plan.parameters);
   for (int i = 0; i < pass_kinds; ++i) {
-    plan.passes.push_back(emit_pass(plan.layout, plan.program, plan.config, pass_at(i)));
+    plan.passes.push_back(
+        emit_pass(plan.layout, plan.program, plan.slots, plan.config, pass_at(i)));
   }
   plan.step = emit_step(plan.layout, plan.program, plan.config);
   return plan;

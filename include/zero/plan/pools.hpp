@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/model/program.hpp>
 #include <zero/plan/config.hpp>
 #include <zero/plan/control.hpp>
 #include <zero/plan/layout.hpp>
-#include <zero/plan/schedule.hpp>
+#include <zero/plan/pieces.hpp>
+#include <zero/plan/placement.hpp>
+#include <zero/plan/slot_plan.hpp>
 #include <zero/version.hpp>
 
 #include <algorithm>
@@ -42,54 +43,84 @@ inline constexpr int pool_count = 7;
   return names[static_cast<std::size_t>(p)];
 }
 
-/// Bytes of the pools of one rank, and where slots and receive buffers start.
-struct pool_plan {
-  std::array<std::int64_t, pool_count> bytes{};      ///< as allocated
-  std::array<std::int64_t, pool_count> formula{};    ///< closed form, padding not counted
-  std::vector<std::int64_t> parameter_slots;         ///< bytes a slot, largest first
-  std::vector<std::int64_t> gradient_slots;          ///< the same
-  std::vector<std::int64_t> parameter_slot_offsets;  ///< bytes from the start of the pool
-  std::vector<std::int64_t> gradient_slot_offsets;   ///< the same
-  std::int64_t receive_bytes = 0;                    ///< of one of the two receive buffers
+/// One row of the table of pools: the bytes of one purpose in one tier.
+struct pool_row {
+  pool purpose = pool::parameters;  ///< what it is for
+  tier in = tier::device;           ///< in which memory
+  std::int64_t bytes = 0;           ///< as allocated
+  std::int64_t formula = 0;         ///< closed form, padding not counted
 
-  /// Bytes of all pools, as allocated.
-  [[nodiscard]] constexpr std::int64_t total_bytes() const {
+  friend constexpr bool operator==(pool_row const&, pool_row const&) = default;
+};
+
+/// Rows of the table of pools: every purpose in the device, then in the next tier, and so on.
+inline constexpr int pool_rows = pool_count * tier_count;
+
+/// The pools of one rank, as a table.
+struct pool_plan {
+  std::array<pool_row, pool_rows> rows{};  ///< by tier, then by purpose
+  std::int64_t receive_bytes = 0;          ///< of one of the two receive buffers
+
+  /// Where in the table the row of a purpose in a tier stands.
+  [[nodiscard]] static constexpr std::size_t index(pool purpose, tier in) {
+    return static_cast<std::size_t>(in) * pool_count + static_cast<std::size_t>(purpose);
+  }
+
+  /// The row of a purpose in a tier.
+  [[nodiscard]] constexpr pool_row const& row(pool purpose, tier in = tier::device) const {
+    return rows[index(purpose, in)];
+  }
+
+  /// The same, to be changed.
+  [[nodiscard]] constexpr pool_row& row(pool purpose, tier in = tier::device) {
+    return rows[index(purpose, in)];
+  }
+
+  /// Bytes of all pools of a tier, as allocated.
+  [[nodiscard]] constexpr std::int64_t bytes(tier in) const {
     std::int64_t total = 0;
-    for (auto const b : bytes) {
-      total += b;
+    for (auto const& r : rows) {
+      total += r.in == in ? r.bytes : 0;
     }
     return total;
   }
 
-  /// Bytes of all pools by the closed form.
+  /// Bytes of all pools by the closed form, in all tiers.
   [[nodiscard]] constexpr std::int64_t formula_bytes() const {
     std::int64_t total = 0;
-    for (auto const b : formula) {
-      total += b;
+    for (auto const& r : rows) {
+      total += r.formula;
     }
     return total;
   }
+
+  friend constexpr bool operator==(pool_plan const&, pool_plan const&) = default;
 };
 
 namespace detail {
 
-constexpr std::vector<std::int64_t> offsets_of(std::vector<std::int64_t> const& sizes) {
-  std::vector<std::int64_t> out;
-  std::int64_t at = 0;
-  for (auto const size : sizes) {
-    out.push_back(at);
-    at += size;
+/// A table of pools without bytes.
+[[nodiscard]] constexpr pool_plan empty_pools() {
+  pool_plan pools;
+  for (int t = 0; t < tier_count; ++t) {
+    for (int p = 0; p < pool_count; ++p) {
+      auto& row = pools.row(static_cast<pool>(p), static_cast<tier>(t));
+      row.purpose = static_cast<pool>(p);
+      row.in = static_cast<tier>(t);
+    }
   }
-  return out;
+  return pools;
 }
 
 /// For each slot, the payload of the unit with the most of it: the slot's closed form.
+/// @param payload  the member of `unit_layout` that says it
 constexpr std::int64_t slot_formula(slot_plan const& plan,
-                                    std::vector<std::int64_t> const& payload_of_unit) {
+                                    model_plan_layout const& layout,
+                                    std::int64_t unit_layout::* payload) {
   std::vector<std::int64_t> most(plan.slot_bytes.size(), std::int64_t{0});
   for (auto const& interval : plan.intervals) {
     auto& slot = most[static_cast<std::size_t>(interval.slot)];
-    slot = std::max(slot, payload_of_unit[static_cast<std::size_t>(interval.unit)]);
+    slot = std::max(slot, layout.unit(interval.unit).*payload);
   }
   std::int64_t total = 0;
   for (auto const m : most) {
@@ -98,70 +129,67 @@ constexpr std::int64_t slot_formula(slot_plan const& plan,
   return total;
 }
 
+/// Adds a range's part of one kind of state to its row: `bytes_for(n)` bytes for n elements.
+template <class BytesFor>
+constexpr void add_range(pool_plan& pools,
+                         pool purpose,
+                         placement const& where,
+                         unit_range const& range,
+                         BytesFor bytes_for) {
+  auto& row = pools.row(purpose, where.in);
+  auto const ranks = std::int64_t{size_of(where.over, range.world)};
+  row.bytes += bytes_for(range.shard(where.over));
+  row.formula += bytes_for((range.payload + ranks - 1) / ranks);
+}
+
 }  // namespace detail
 
 /// Bytes of every pool of one rank. `segments` is the number of update segments of the model.
 [[nodiscard]] constexpr pool_plan make_pools(model_plan_layout const& layout,
-                                             program const& program,
+                                             slot_plans const& slots,
                                              std::int64_t segments,
                                              plan_config const& config) {
-  pool_plan pools;
-  auto at = [](pool p) { return static_cast<std::size_t>(p); };
-  auto const world = std::int64_t{config.world};
-  auto share = [&](std::int64_t elements, bool sharded) {
-    return sharded ? (elements + world - 1) / world : elements;
-  };
+  auto pools = detail::empty_pools();
   std::int64_t piece = 0;
-  std::vector<std::int64_t> parameter_payload;
-  std::vector<std::int64_t> gradient_payload;
   for (auto const& unit : layout.units) {
-    parameter_payload.push_back(unit.parameter_slot_payload_bytes);
-    gradient_payload.push_back(unit.gradient_slot_payload_bytes);
-    for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
-      auto const& range = layout.ranges[static_cast<std::size_t>(r)];
-      auto const p = bytes_of(range.type);
-      auto held = [&](bool sharded) { return sharded ? range.shard : range.elements; };
-      pools.bytes[at(pool::parameters)] += held(unit.parameters_sharded) * p;
-      pools.formula[at(pool::parameters)] += share(range.payload, unit.parameters_sharded) * p;
+    for (auto const& range : layout.ranges_of(unit)) {
+      auto const width = bytes_of(range.type);
+      detail::add_range(pools, pool::parameters, unit.in.parameters, range, [&](std::int64_t n) {
+        return n * width;
+      });
       if (range.frozen) {
         continue;
       }
-      auto const g = accumulator_bytes(config, range.type);
-      auto const k = state_bytes(config, range.type);
-      pools.bytes[at(pool::gradients)] += held(unit.gradients_sharded) * g;
-      pools.formula[at(pool::gradients)] += share(range.payload, unit.gradients_sharded) * g;
-      pools.bytes[at(pool::optimizer)] += held(unit.optimizer_sharded) * k;
-      pools.formula[at(pool::optimizer)] += share(range.payload, unit.optimizer_sharded) * k;
-      if (world > 1 && !config.native_reduction) {
-        // wide exchanges (stages 0 and 1) may happen in any run with several micro-steps
-        auto const wire = std::max(p, unit.gradients_sharded ? p : g);
-        for (auto const w : {p, wire}) {
-          auto const elements = std::min(range.shard, piece_elements(config, w));
-          piece = std::max(piece, (world - 1) * w * elements);
+      auto const sums = accumulator_bytes(config, range.type);
+      auto const state = state_layout_of(config, range.type);
+      detail::add_range(pools, pool::gradients, unit.in.gradients, range, [&](std::int64_t n) {
+        return n * sums;
+      });
+      detail::add_range(pools, pool::optimizer, unit.in.state, range, [&](std::int64_t n) {
+        return state.bytes(n);
+      });
+      if (config.world > 1 && !config.native_reduction) {
+        piece = std::max(piece, receive_bytes(config, range, false));
+        if (!unit.in.gradients.sharded()) {  // wide: in any step with several micro-steps
+          piece = std::max(piece, receive_bytes(config, range, true));
         }
       }
     }
   }
-  auto const tokens = tokens_of(program, true);
-  auto const parameter_slots = plan_parameter_slots(layout, tokens, config);
-  auto const gradient_slots = plan_gradient_slots(layout, tokens);
-  pools.parameter_slots = parameter_slots.slot_bytes;
-  pools.gradient_slots = gradient_slots.slot_bytes;
-  pools.parameter_slot_offsets = detail::offsets_of(pools.parameter_slots);
-  pools.gradient_slot_offsets = detail::offsets_of(pools.gradient_slots);
-  for (auto const b : pools.parameter_slots) {
-    pools.bytes[at(pool::parameter_slots)] += b;
-  }
-  for (auto const b : pools.gradient_slots) {
-    pools.bytes[at(pool::gradient_slots)] += b;
-  }
-  pools.formula[at(pool::parameter_slots)] =
-      detail::slot_formula(parameter_slots, parameter_payload);
-  pools.formula[at(pool::gradient_slots)] = detail::slot_formula(gradient_slots, gradient_payload);
+  auto const set = [&](pool purpose, std::int64_t bytes, std::int64_t formula) {
+    auto& row = pools.row(purpose);
+    row.bytes = bytes;
+    row.formula = formula;
+  };
+  set(pool::parameter_slots,
+      slots.parameters.bytes(),
+      detail::slot_formula(slots.parameters, layout, &unit_layout::parameter_slot_payload_bytes));
+  set(pool::gradient_slots,
+      slots.gradients.bytes(),
+      detail::slot_formula(slots.gradients, layout, &unit_layout::gradient_slot_payload_bytes));
   pools.receive_bytes = piece;
-  pools.bytes[at(pool::receive)] = 2 * piece;
-  pools.formula[at(pool::receive)] = 2 * piece;
-  pools.bytes[at(pool::control)] = make_control_layout(layout, segments, config).bytes;
+  set(pool::receive, 2 * piece, 2 * piece);
+  set(pool::control, make_control_layout(layout, segments, config).bytes, 0);
   return pools;
 }
 

@@ -5,6 +5,7 @@
 #include <zero/plan/wire.hpp>
 #include <zero/version.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -58,6 +59,19 @@ namespace detail {
 
 }  // namespace detail
 
+/// "stage 2", or "stage 3, some units in stage 1 and 2".
+[[nodiscard]] inline std::string stage_text(plan_config const& config) {
+  std::string others;
+  for (int stage = 0; stage <= 3; ++stage) {
+    bool const used = std::ranges::find(config.unit_stages, stage) != config.unit_stages.end();
+    if (stage != config.stage && used) {
+      others += (others.empty() ? "" : " and ") + std::to_string(stage);
+    }
+  }
+  return "stage " + std::to_string(config.stage) +
+         (others.empty() ? others : ", some units in stage " + others);
+}
+
 /// One operation in words: kind, unit, buffers, flags, piece.
 /// @param names names of the units, or empty for numbers
 [[nodiscard]] inline std::string to_string(operation const& op,
@@ -107,18 +121,20 @@ namespace detail {
 /// stable, so that two plans can be compared with diff.
 [[nodiscard]] inline std::string to_string(execution_plan const& plan,
                                            std::vector<std::string> const& names = {}) {
-  std::string text = "stage " + std::to_string(plan.config.stage) + ", " +
-                     std::to_string(plan.config.world) + " ranks, " +
-                     std::to_string(plan.layout.units.size()) + " units\n\npools, bytes a rank" +
-                     std::string(13, ' ') + "planned" + std::string(13, ' ') + "formula\n";
+  std::string text = stage_text(plan.config) + ", " + std::to_string(plan.config.world) +
+                     " ranks, " + std::to_string(plan.layout.units.size()) +
+                     " units\n\npools, bytes a rank" + std::string(13, ' ') + "planned" +
+                     std::string(13, ' ') + "formula\n";
   auto number = [](std::int64_t value) {
     auto const digits = detail::grouped(value);
     return std::string(digits.size() < 20 ? 20 - digits.size() : 1, ' ') + digits;
   };
-  for (int i = 0; i < pool_count; ++i) {
-    auto const at = static_cast<std::size_t>(i);
-    text += "  " + detail::pad(name(static_cast<pool>(i)), 17) + number(plan.pools.bytes[at]) +
-            number(plan.pools.formula[at]) + "\n";
+  for (auto const& row : plan.pools.rows) {
+    if (row.in == tier::device || row.bytes > 0) {
+      auto const where = row.in == tier::device ? std::string() : std::string(", ") + name(row.in);
+      text += "  " + detail::pad(name(row.purpose) + where, 17) + number(row.bytes) +
+              number(row.formula) + "\n";
+    }
   }
   text += "  " + detail::pad("all", 17) + number(plan.device_bytes()) +
           number(plan.formula_bytes()) + "\n\nunits\n";
@@ -133,17 +149,20 @@ namespace detail {
               "\n";
       continue;
     }
-    text += "  " + detail::pad(detail::unit_text(names, static_cast<std::int32_t>(u)), 24) +
-            (unit.parameters_sharded  ? "parameters, gradients, state sharded"
-             : unit.gradients_sharded ? "gradients, state sharded"
-             : unit.optimizer_sharded ? "state sharded"
-                                      : "whole") +
-            (unit.resident ? ", resident" : "") + (unit.trained ? "" : ", frozen") + "\n";
-    for (auto r = unit.first_range; r < unit.first_range + unit.ranges; ++r) {
-      auto const& range = plan.layout.ranges[static_cast<std::size_t>(r)];
+    text +=
+        "  " + detail::pad(detail::unit_text(names, static_cast<std::int32_t>(u)), 24) +
+        (unit.in.parameters.sharded()  ? "parameters, gradients, state sharded"
+         : unit.in.gradients.sharded() ? "gradients, state sharded"
+         : unit.in.state.sharded()     ? "state sharded"
+                                       : "whole") +
+        (plan.config.unit_stages.empty()
+             ? std::string()
+             : ", stage " + std::to_string(plan.config.stage_of(static_cast<std::int32_t>(u)))) +
+        (unit.resident ? ", resident" : "") + (unit.trained ? "" : ", frozen") + "\n";
+    for (auto const& range : plan.layout.ranges_of(unit)) {
       text += "    " + std::string(name(range.type)) + (range.frozen ? " frozen" : "") + ", " +
-              detail::grouped(range.payload) + " elements, shard " + detail::grouped(range.shard) +
-              "\n";
+              detail::grouped(range.payload) + " elements, shard " +
+              detail::grouped(range.shard()) + "\n";
     }
   }
   if (!plan.passes.empty()) {

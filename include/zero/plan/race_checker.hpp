@@ -72,8 +72,8 @@ class race_checker {
   /// The numbering of a plan's resources.
   [[nodiscard]] static constexpr resource_index index_for(execution_plan const& plan) {
     return {static_cast<std::int32_t>(plan.layout.units.size()),
-            static_cast<std::int32_t>(plan.pools.parameter_slots.size()),
-            static_cast<std::int32_t>(plan.pools.gradient_slots.size())};
+            static_cast<std::int32_t>(plan.slots.parameters.slot_bytes.size()),
+            static_cast<std::int32_t>(plan.slots.gradients.slot_bytes.size())};
   }
 
  private:

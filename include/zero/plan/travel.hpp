@@ -2,8 +2,10 @@
 #pragma once
 
 #include <zero/plan/operation.hpp>
+#include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
+#include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 
 #include <array>
@@ -23,39 +25,15 @@ struct pool_travel {
 /// nothing.
 [[nodiscard]] constexpr std::array<pool_travel, pool_count> travel_of(execution_plan const& plan) {
   std::array<pool_travel, pool_count> result{};
-  auto const send = [&](pool p) { result[static_cast<std::size_t>(p)].sent = true; };
-  auto const receive = [&](pool p) { result[static_cast<std::size_t>(p)].received = true; };
+  rank_places const places(plan, 0);
   auto const look = [&](segment const& s) {
     for (operation const& op : s.operations) {
-      pool const gradient = op.has(flag_wide) ? pool::gradients : pool::gradient_slots;
-      switch (op.kind) {
-        case operation_kind::gather:
-          send(pool::parameters);
-          receive(pool::parameter_slots);
-          break;
-        case operation_kind::publish:
-          send(pool::parameters);
-          receive(pool::parameters);
-          break;
-        case operation_kind::gather_sums:
-          send(pool::gradients);
-          receive(pool::gradients);
-          break;
-        case operation_kind::exchange:
-          send(gradient);
-          receive(pool::receive);
-          result[static_cast<std::size_t>(pool::gradient_slots)].summed |= !op.has(flag_wide);
-          break;
-        case operation_kind::reduce_scatter:
-          send(gradient);
-          receive(gradient);
-          break;
-        case operation_kind::agree:
-          send(pool::control);
-          receive(pool::control);
-          break;
-        default:
-          break;
+      for (transfer const& t : transfers_of(places, op)) {
+        auto& from = result[static_cast<std::size_t>(t.from.purpose)];
+        from.sent = true;
+        from.summed |=
+            t.kind == collective::all_to_others && t.from.purpose == pool::gradient_slots;
+        result[static_cast<std::size_t>(t.to.purpose)].received = true;
       }
     }
   };
@@ -63,7 +41,7 @@ struct pool_travel {
     look(s);
   }
   look(plan.step);
-  return plan.config.world > 1 ? result : std::array<pool_travel, pool_count>{};
+  return result;
 }
 
 }  // namespace zero::inline ZERO_ABI

@@ -21,7 +21,7 @@ struct resource_index {
 
   /// Resources of the plan.
   [[nodiscard]] constexpr std::int32_t resources() const {
-    return 3 * units + parameter_slots + gradient_slots + 4;
+    return 4 * units + parameter_slots + gradient_slots + 4;
   }
 
   /// Events of the plan: one for each resource and queue.
@@ -36,16 +36,18 @@ struct resource_index {
         return units + a.index;
       case resource_kind::others_accumulators:
         return 2 * units + a.index;
-      case resource_kind::parameter_slot:
+      case resource_kind::optimizer_state:
         return 3 * units + a.index;
+      case resource_kind::parameter_slot:
+        return 4 * units + a.index;
       case resource_kind::gradient_slot:
-        return 3 * units + parameter_slots + a.index;
+        return 4 * units + parameter_slots + a.index;
       case resource_kind::receive:
-        return 3 * units + parameter_slots + gradient_slots + a.index;
+        return 4 * units + parameter_slots + gradient_slots + a.index;
       case resource_kind::partials:
-        return 3 * units + parameter_slots + gradient_slots + 2;
+        return 4 * units + parameter_slots + gradient_slots + 2;
       case resource_kind::scalars:
-        return 3 * units + parameter_slots + gradient_slots + 3;
+        return 4 * units + parameter_slots + gradient_slots + 3;
     }
     return 0;
   }
@@ -78,7 +80,7 @@ class wait_tracker {
       return;  // a release only signals: its visit has waited in acquire
     }
     auto& now = now_[static_cast<std::size_t>(q)];
-    std::array<candidate, 4 * (queue_count - 1)> needed{};
+    std::array<candidate, access_list::max_accesses*(queue_count - 1)> needed{};
     std::size_t count = 0;
     for (auto const& a : accesses_of(op)) {
       for (int s = 0; s < queue_count; ++s) {

@@ -38,7 +38,7 @@ TEST_CASE("a timeline of a GPU has its rows, in the order of time, with every op
   using Engine = zero::ZeroEngine<Model, zero::Stage<3>, zero::Precision<zero::FP32>, zero::Cuda>;
   platform::run(2, [](auto communicator) {
     typename Engine::options options;
-    options.residency_bytes = 0;
+    options.schedule.residency_bytes = 0;
     auto engine = platform::make<Engine>(Model{}, std::move(communicator), options);
     train(engine, 1);
     engine.start_timeline();

@@ -58,10 +58,10 @@ TEST_CASE("each pool is one allocation of what the plan says, given back at the 
       std::size_t pools = 0;
       for (std::size_t p = 0; p < zero::pool_count; ++p) {
         auto const id = static_cast<zero::pool>(p);
-        CHECK(memory.allocated_bytes(id) == plan.pools.bytes[p]);
-        if (plan.pools.bytes[p] > 0) {
+        CHECK(memory.allocated_bytes(id) == plan.pools.rows[p].bytes);
+        if (plan.pools.rows[p].bytes > 0) {
           ++pools;
-          CHECK(device.taken.at(memory.base(id)) == plan.pools.bytes[p]);
+          CHECK(device.taken.at(memory.base(id)) == plan.pools.rows[p].bytes);
         }
       }
       CHECK(device.taken.size() == pools);
@@ -78,7 +78,7 @@ TEST_CASE("a plan that is wrong by one granule, either way, is caught in every p
     for (std::size_t p = 0; p < zero::pool_count; ++p) {
       for (std::int64_t const granule : {-256, 256}) {
         auto wrong = plan;
-        wrong.pools.bytes[p] += granule;
+        wrong.pools.rows[p].bytes += granule;
         ledger device;
         CHECK_THROWS_AS(pool_memory(device, wrong, 0), zero::logic_error);
         CHECK(device.taken.empty());
@@ -114,7 +114,7 @@ TEST_CASE("an offset that is wrong by one granule, either way, is caught whereve
         move("gradients in a slot", &zero::unit_range::gradient_slot_offset, 256);
         move("norm blocks", &zero::unit_range::first_block, 1);
         auto const type = plan.layout.ranges[r].type;
-        if (zero::state_bytes(plan.config, type) > 0) {
+        if (zero::state_layout_of(plan.config, type).count > 0) {
           move("state", &zero::unit_range::state_offset, 256);
         }
       }
@@ -126,14 +126,14 @@ TEST_CASE("an offset that is wrong by one granule, either way, is caught whereve
         });
       }
     }
-    for (std::size_t slot = 0; slot < plan.pools.parameter_slot_offsets.size(); ++slot) {
+    for (std::size_t slot = 0; slot < plan.slots.parameters.slot_offsets.size(); ++slot) {
       refused("parameter slot", [&](auto& p, std::int64_t sign) {
-        p.pools.parameter_slot_offsets[slot] += sign * 256;
+        p.slots.parameters.slot_offsets[slot] += sign * 256;
       });
     }
-    for (std::size_t slot = 0; slot < plan.pools.gradient_slot_offsets.size(); ++slot) {
+    for (std::size_t slot = 0; slot < plan.slots.gradients.slot_offsets.size(); ++slot) {
       refused("gradient slot", [&](auto& p, std::int64_t sign) {
-        p.pools.gradient_slot_offsets[slot] += sign * 256;
+        p.slots.gradients.slot_offsets[slot] += sign * 256;
       });
     }
     if (plan.pools.receive_bytes > 0) {
@@ -173,7 +173,7 @@ TEST_CASE("out of memory names the pool and the plan, and keeps nothing") {
   std::mt19937 random(83);
   auto const plan = zero::test::draw_case(random).plan();
   for (std::size_t p = 0; p < zero::pool_count; ++p) {
-    if (plan.pools.bytes[p] == 0) {
+    if (plan.pools.rows[p].bytes == 0) {
       continue;
     }
     ledger device;
@@ -183,7 +183,7 @@ TEST_CASE("out of memory names the pool and the plan, and keeps nothing") {
       FAIL("the pool was refused");
     } catch (zero::out_of_memory const& error) {
       CHECK(error.pool() == device.refused);
-      CHECK(error.bytes() == plan.pools.bytes[p]);
+      CHECK(error.bytes() == plan.pools.rows[p].bytes);
       std::string const text = error.what();
       CHECK(text.find(device.refused) != std::string::npos);
       CHECK(text.find("stage " + std::to_string(plan.config.stage)) != std::string::npos);
@@ -202,9 +202,9 @@ TEST_CASE("what a rank owns of all ranges lies inside the pools, and the ranks' 
       for (int rank = 0; rank < world; ++rank) {
         ledger device;
         pool_memory const memory(device, plan, rank);
-        auto const first = memory.owned_begin(range);
-        auto const count = memory.owned_elements(range);
-        if (memory.unit_of(range).optimizer_sharded) {
+        auto const first = memory.places().owned_begin(range);
+        auto const count = memory.places().owned_elements(range);
+        if (plan.layout.unit_of(range).in.state.sharded()) {
           CHECK(first == next);
           next = first + count;
         } else {
@@ -214,7 +214,7 @@ TEST_CASE("what a rank owns of all ranges lies inside the pools, and the ranks' 
         auto const* const pool = memory.base(zero::pool::parameters);
         auto const bytes = count * zero::bytes_of(range.type);
         if (bytes > 0) {
-          auto const* const begin = memory.owned_parameters(range);
+          auto const* const begin = memory.at(memory.places().owned_parameters(range));
           CHECK(begin >= pool);
           CHECK(begin + bytes <= pool + memory.allocated_bytes(zero::pool::parameters));
         }

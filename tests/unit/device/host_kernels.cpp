@@ -26,7 +26,7 @@ TEST_CASE("the laws of kernels hold for the host") {
 TEST_CASE("kernels of nothing take null pointers") {
   host_kernels::zero({}, nullptr, 0);
   host_kernels::copy({}, nullptr, nullptr, 0);
-  host_kernels::accumulate<bf16, float>({}, nullptr, nullptr, 0, true, nullptr);
+  host_kernels::accumulate<bf16, float>({}, nullptr, nullptr, 0, true, 1, nullptr);
   host_kernels::sum<bf16, float>({}, nullptr, nullptr, 0, 1, 3, nullptr, 0, true, nullptr);
   host_kernels::squares<float>({}, nullptr, 0, nullptr);
   host_kernels::cast<fp16>({}, nullptr, nullptr, 0);
@@ -76,7 +76,8 @@ TEST_CASE("kernels keep denormals and round to nearest whatever the thread has s
   asm volatile("ldmxcsr %0" : : "m"(hostile));
   std::vector<float> const gradient = {0x1p-149F, 1.0F};
   std::vector<float> accumulator = {0x1p-149F, 0x1.8p-24F};
-  host_kernels::accumulate<float, float>({}, gradient.data(), accumulator.data(), 2, true, nullptr);
+  host_kernels::accumulate<float, float>(
+      {}, gradient.data(), accumulator.data(), 2, true, 1, nullptr);
   std::uint32_t after = 0;  // NOLINT(misc-const-correctness): the next line writes it
   asm volatile("stmxcsr %0" : "=m"(after));
   asm volatile("ldmxcsr %0" : : "m"(saved));

@@ -80,7 +80,7 @@ TEST_CASE("the digest names the first part that differs") {
   c.config.world = 2;
   CHECK(first_difference(base, c.plan()) == "the number of ranks");
   c = plain();
-  c.config.piece_bytes /= 2;
+  c.config.schedule.piece_bytes /= 2;
   CHECK(first_difference(base, c.plan()) == "the settings of the schedule");
   c = plain();
   for (double const lr_scale : {2.0, 1 + 0x1p-52, 0x1p100}) {
@@ -92,7 +92,7 @@ TEST_CASE("the digest names the first part that differs") {
   std::swap(c.program.backward[1], c.program.backward[3]);
   CHECK(first_difference(base, c.plan()) == "the program");
   auto plan = plain().plan();
-  ++plan.pools.bytes[0];
+  ++plan.pools.rows[0].bytes;
   CHECK(first_difference(base, plan) == "the sizes of the pools");
   plan = plain().plan();
   plan.step.operations.pop_back();

@@ -51,9 +51,9 @@ TEST_CASE("clipped segments cover every shard, in the groups of the range") {
       auto const first = plan.groups.first_segment[r];
       auto const last = plan.groups.first_segment[r + 1];
       for (int rank = 0; rank < plan.config.world; ++rank) {
-        std::int64_t const begin = rank * range.shard;
+        std::int64_t const begin = rank * range.shard();
         auto const clipped = zero::clip_segments(
-            plan.groups, static_cast<std::int32_t>(r), begin, begin + range.shard);
+            plan.groups, static_cast<std::int32_t>(r), begin, begin + range.shard());
         std::int64_t at = 0;
         for (auto const& s : clipped) {
           CHECK(s.begin == at);
@@ -66,7 +66,7 @@ TEST_CASE("clipped segments cover every shard, in the groups of the range") {
           }
           CHECK(inside);
         }
-        CHECK(at == (range.frozen ? 0 : range.shard));
+        CHECK(at == (range.frozen ? 0 : range.shard()));
       }
     }
   }

@@ -41,8 +41,8 @@ TEST_CASE("parameters are aligned, do not overlap, and lie in a range of their t
       auto const& range = plan.layout.ranges[r];
       CHECK(end[r] <= range.elements);
       CHECK(range.payload == payload[r]);
-      CHECK(range.shard % zero::shard_granule_elements == 0);
-      CHECK(range.elements == range.shard * plan.config.world);
+      CHECK(range.shard() % zero::shard_granule_elements == 0);
+      CHECK(range.elements == range.shard() * plan.config.world);
       CHECK(range.elements - end[r] < plan.config.world * 256 + 256);
     }
   }
@@ -52,6 +52,7 @@ TEST_CASE("units, their order, places and shard borders do not depend on the sta
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
     auto c = draw_case(random);
+    c.config.unit_stages.clear();
     c.config.stage = 0;
     auto const base = c.plan();
     for (int stage = 1; stage <= 3; ++stage) {
@@ -62,7 +63,7 @@ TEST_CASE("units, their order, places and shard borders do not depend on the sta
       CHECK(other.layout.norm_blocks == base.layout.norm_blocks);
       for (std::size_t r = 0; r < base.layout.ranges.size(); ++r) {
         CHECK(other.layout.ranges[r].unit == base.layout.ranges[r].unit);
-        CHECK(other.layout.ranges[r].shard == base.layout.ranges[r].shard);
+        CHECK(other.layout.ranges[r].shard() == base.layout.ranges[r].shard());
         CHECK(other.layout.ranges[r].first_block == base.layout.ranges[r].first_block);
       }
       for (std::size_t i = 0; i < base.layout.places.size(); ++i) {
@@ -91,11 +92,13 @@ TEST_CASE("one rank shards nothing; resident and tied units follow stage 2") {
   std::mt19937 random(4);
   for (int round = 0; round < 300; ++round) {
     auto const plan = draw_case(random).plan();
-    for (auto const& unit : plan.layout.units) {
+    for (std::size_t u = 0; u < plan.layout.units.size(); ++u) {
+      auto const& unit = plan.layout.units[u];
+      auto const stage = plan.config.stage_of(static_cast<std::int32_t>(u));
       bool const several = plan.config.world > 1;
-      CHECK(unit.optimizer_sharded == (several && plan.config.stage >= 1));
-      CHECK(unit.gradients_sharded == (several && plan.config.stage >= 2));
-      CHECK(unit.parameters_sharded == (several && plan.config.stage == 3 && !unit.resident));
+      CHECK(unit.in.state.sharded() == (several && stage >= 1));
+      CHECK(unit.in.gradients.sharded() == (several && stage >= 2));
+      CHECK(unit.in.parameters.sharded() == (several && stage == 3 && !unit.resident));
     }
   }
 }
@@ -116,7 +119,7 @@ TEST_CASE("small and marked parameters are resident, empty ones nowhere") {
   add(0, true);
   zero::test::visit(c.program.forward, zero::phase::forward, 0);
   zero::test::visit(c.program.backward, zero::phase::backward, 0);
-  c.config.residency_bytes = 2000;
+  c.config.schedule.residency_bytes = 2000;
   auto const plan = c.plan();
   auto unit_of = [&](std::size_t i) {
     return plan.layout.ranges[static_cast<std::size_t>(plan.layout.places[i].range)].unit;

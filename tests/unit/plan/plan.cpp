@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace {
@@ -48,8 +49,8 @@ constexpr zero::execution_plan deep_plan(int world, int stage) {
 
 constexpr std::int64_t psi = std::int64_t{256} * 6 * 1024 * 1024 + 2 * 4 * 1024 * 1024;
 
-static_assert(deep_plan(8, 3).pools.bytes[0] == 2 * psi / 8);
-static_assert(deep_plan(8, 1).pools.bytes[2] == 12 * psi / 8);
+static_assert(deep_plan(8, 3).pools.rows[0].bytes == 2 * psi / 8);
+static_assert(deep_plan(8, 1).pools.rows[2].bytes == 12 * psi / 8);
 
 TEST_CASE("a plan is the same every time it is made") {
   std::mt19937 random(61);
@@ -57,7 +58,7 @@ TEST_CASE("a plan is the same every time it is made") {
     auto const c = zero::test::draw_case(random);
     auto const a = c.plan();
     auto const b = c.plan();
-    CHECK(a.pools.bytes == b.pools.bytes);
+    CHECK(a.pools == b.pools);
     REQUIRE(a.passes.size() == b.passes.size());
     for (std::size_t i = 0; i < a.passes.size(); ++i) {
       CHECK(a.passes[i].operations == b.passes[i].operations);
@@ -86,10 +87,13 @@ TEST_CASE("settings out of range are refused with a sentence that names them") {
   refused({.world = 0}, "zero::plan: the number of ranks must be at least 1");
   refused({.stage = 4}, "zero::plan: the stage must be 0, 1, 2 or 3");
   refused({.world = 2049}, "zero::plan: at most 2048 ranks are supported");
-  refused({.prefetch_units = -1}, "zero::plan: prefetch_units must be from 0 to 1024");
-  refused({.prefetch_units = 1025}, "zero::plan: prefetch_units must be from 0 to 1024");
-  refused({.piece_bytes = 0}, "zero::plan: piece_bytes must be positive");
-  refused({.residency_bytes = -1}, "zero::plan: residency_bytes must not be negative");
+  refused({.schedule = {.prefetch_units = -1}},
+          "zero::plan: prefetch_units must be from 0 to 1024");
+  refused({.schedule = {.prefetch_units = 1025}},
+          "zero::plan: prefetch_units must be from 0 to 1024");
+  refused({.schedule = {.piece_bytes = 0}}, "zero::plan: piece_bytes must be positive");
+  refused({.schedule = {.residency_bytes = -1}},
+          "zero::plan: residency_bytes must not be negative");
 }
 
 TEST_CASE("learning-rate scales that make no sense are refused") {
@@ -110,6 +114,67 @@ TEST_CASE("learning-rate scales that make no sense are refused") {
   }
 }
 
+TEST_CASE("models whose bytes would not fit 63 bits are refused, and no count is ever negative") {
+  for (int bits = 30; bits < 63; ++bits) {
+    for (int const world : {1, 3, 2048}) {
+      for (int const parameters : {1, 2, 5}) {
+        for (int stage = 0; stage <= 3; ++stage) {
+          CAPTURE(bits);
+          CAPTURE(world);
+          zero::test::random_case c;
+          c.units = 2;
+          for (int i = 0; i < parameters; ++i) {
+            zero::parameter p;
+            p.elements = (std::int64_t{1} << bits) - 3;
+            p.type = zero::dtype::fp32;
+            p.unit = i % 2 == 1 && parameters == 2 ? 1 : 0;
+            c.parameters.push_back(p);
+          }
+          zero::test::visit(c.program.forward, zero::phase::forward, 0);
+          zero::test::visit(c.program.forward, zero::phase::forward, 1);
+          zero::test::visit(c.program.backward, zero::phase::backward, 1);
+          zero::test::visit(c.program.backward, zero::phase::backward, 0);
+          c.config.world = world;
+          c.config.stage = stage;
+          c.config.schedule.prefetch_units = 1024;
+          try {
+            auto const plan = zero::make_memory_plan(c.parameters, c.units, c.program, c.config);
+            CHECK(bits <= 48);
+            CHECK(plan.device_bytes() > 0);
+            CHECK(plan.formula_bytes() > 0);
+            CHECK_FALSE((bits >= 40 && plan.fits(std::int64_t{1} << 30, 0)));
+            for (auto const& row : plan.pools.rows) {
+              CHECK(row.bytes >= 0);
+              CHECK(row.formula >= 0);
+            }
+          } catch (zero::logic_error const& error) {
+            CHECK(bits >= 45);
+            CHECK(std::string(error.what()).find("more than 2^48 elements") != std::string::npos);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a stage for each unit, or for none") {
+  zero::test::random_case c;
+  c.units = 2;
+  c.parameters.resize(2);
+  c.parameters[1].unit = 1;
+  zero::test::visit(c.program.forward, zero::phase::forward, 0);
+  zero::test::visit(c.program.forward, zero::phase::forward, 1);
+  c.config.unit_stages = {2};
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(c.plan()),
+      "zero::plan: unit_stages needs a stage for each of the model's units, or none",
+      zero::logic_error);
+  c.config.unit_stages = {2, 4};
+  CHECK_THROWS_WITH_AS(static_cast<void>(c.plan()),
+                       "zero::plan: the stage of a unit must be 0, 1, 2 or 3",
+                       zero::logic_error);
+}
+
 TEST_CASE("a parameter of more than 2^31 elements is planned in 64 bits") {
   zero::test::random_case c;
   c.units = 1;
@@ -124,9 +189,10 @@ TEST_CASE("a parameter of more than 2^31 elements is planned in 64 bits") {
   auto const plan = c.plan();
   auto const& range = plan.layout.ranges.front();
   CHECK(range.payload == p.elements);
-  CHECK(range.shard * 3 >= p.elements);
-  CHECK(range.shard * 3 - p.elements < 3 * 256);
-  CHECK(plan.pools.bytes[static_cast<std::size_t>(zero::pool::optimizer)] == 12 * range.shard);
+  CHECK(range.shard() * 3 >= p.elements);
+  CHECK(range.shard() * 3 - p.elements < 3 * 256);
+  CHECK(plan.pools.rows[static_cast<std::size_t>(zero::pool::optimizer)].bytes ==
+        12 * range.shard());
 }
 
 }  // namespace

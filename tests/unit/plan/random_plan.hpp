@@ -10,8 +10,8 @@
 namespace zero::test {
 
 /// A model, a program and a configuration, drawn at random: frozen parameters and units, three
-/// types, empty and tiny parameters, tied units, units that stay open over others, any number of
-/// ranks.
+/// types, empty and tiny parameters, tied units, units that stay open over others, mixes of stages,
+/// any number of ranks.
 struct random_case {
   std::vector<parameter> parameters;
   std::int32_t units = 0;
@@ -67,13 +67,18 @@ inline void visit(std::vector<program_token>& tokens, phase ph, std::int32_t uni
   constexpr int worlds[] = {1, 2, 3, 4, 5, 7, 8};
   c.config.world = worlds[below(7)];
   c.config.stage = below(4);
+  if (below(2) == 0) {  // a mix of stages; -1: as the others
+    for (std::int32_t u = 0; u < c.units; ++u) {
+      c.config.unit_stages.push_back(static_cast<std::int8_t>(below(5) - 1));
+    }
+  }
   c.config.native_accumulate = below(4) == 0;
   c.config.native_reduction = below(4) == 0;
   c.config.moments = below(3);
-  c.config.prefetch_units = below(4);
-  c.config.piece_bytes = std::int64_t{1} << (12 + below(10));
-  c.config.residency_bytes = below(2) == 0 ? 0 : 600;
-  c.config.gather_tied = below(2) == 0;
+  c.config.schedule.prefetch_units = below(4);
+  c.config.schedule.piece_bytes = std::int64_t{1} << (12 + below(10));
+  c.config.schedule.residency_bytes = below(2) == 0 ? 0 : 600;
+  c.config.schedule.gather_tied = below(2) == 0;
   return c;
 }
 

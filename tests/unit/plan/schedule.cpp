@@ -9,15 +9,6 @@
 #include <random>
 #include <vector>
 
-static_assert([] {
-  for (int i = 0; i < zero::pass_kinds; ++i) {
-    if (zero::index_of(zero::pass_at(i)) != i) {
-      return false;
-    }
-  }
-  return true;
-}());
-
 namespace {
 
 using zero::operation_kind;
@@ -46,14 +37,14 @@ TEST_CASE("a slot holds the unit that is visited: gathered before, not given awa
   for (int round = 0; round < 500; ++round) {
     auto const plan = zero::test::draw_case(random).plan();
     for (auto const& pass : plan.passes) {
-      std::vector<std::int32_t> holder(plan.pools.parameter_slots.size(), -1);
-      std::vector<int> users(plan.pools.parameter_slots.size(), 0);
+      std::vector<std::int32_t> holder(plan.slots.parameters.slot_bytes.size(), -1);
+      std::vector<int> users(plan.slots.parameters.slot_bytes.size(), 0);
       for (auto const& op : pass.operations) {
         auto const slot = static_cast<std::size_t>(op.parameter_slot < 0 ? 0 : op.parameter_slot);
         if (op.kind == operation_kind::gather) {
           CHECK(users[slot] == 0);
           holder[slot] = op.unit;
-          CHECK(plan.pools.parameter_slots[slot] >=
+          CHECK(plan.slots.parameters.slot_bytes[slot] >=
                 plan.layout.units[static_cast<std::size_t>(op.unit)].parameter_slot_bytes);
         } else if (op.kind == operation_kind::acquire && op.parameter_slot >= 0) {
           CHECK(holder[slot] == op.unit);
@@ -98,8 +89,8 @@ TEST_CASE(
         auto const& range = plan.layout.ranges[r];
         auto const& unit = plan.layout.units[static_cast<std::size_t>(range.unit)];
         bool const reduces =
-            plan.config.world > 1 && !range.frozen && (unit.gradients_sharded || kind.last);
-        CHECK(exchanged[r] == (reduces ? range.shard : 0));
+            plan.config.world > 1 && !range.frozen && (unit.in.gradients.sharded() || kind.last);
+        CHECK(exchanged[r] == (reduces ? range.shard() : 0));
         CHECK(summed[r] == exchanged[r]);
       }
     }
@@ -122,7 +113,7 @@ TEST_CASE(
       for (std::size_t u = 0; u < plan.layout.units.size(); ++u) {
         auto const& unit = plan.layout.units[u];
         bool const needs =
-            kind.fresh && unit.trained && unit.optimizer_sharded && !unit.parameters_sharded;
+            kind.fresh && unit.trained && unit.in.state.sharded() && !unit.in.parameters.sharded();
         CHECK(published[u] == (needs ? 1 : 0));
       }
     }

@@ -35,7 +35,7 @@ zero::execution_plan two_units(int stage, bool native) {
   c.config.world = 4;
   c.config.stage = stage;
   c.config.native_reduction = native;
-  c.config.residency_bytes = 0;
+  c.config.schedule.residency_bytes = 0;
   return c.plan();
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("optimizer states never travel, and what travels has bytes; one rank m
       auto const& t = travel[static_cast<std::size_t>(i)];
       bool const moved = t.sent || t.received;
       CAPTURE(zero::name(static_cast<pool>(i)));
-      CHECK((!moved || plan.pools.bytes[static_cast<std::size_t>(i)] > 0));
+      CHECK((!moved || plan.pools.rows[static_cast<std::size_t>(i)].bytes > 0));
       CHECK((!moved || c.config.world > 1));
       CHECK((!moved || static_cast<pool>(i) != pool::optimizer));
     }

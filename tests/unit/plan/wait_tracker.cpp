@@ -47,6 +47,7 @@ TEST_CASE("resources have numbers of their own") {
   add(zero::resource_kind::parameters, 3);
   add(zero::resource_kind::accumulators, 3);
   add(zero::resource_kind::others_accumulators, 3);
+  add(zero::resource_kind::optimizer_state, 3);
   add(zero::resource_kind::parameter_slot, 2);
   add(zero::resource_kind::gradient_slot, 4);
   add(zero::resource_kind::receive, 2);
@@ -87,8 +88,8 @@ TEST_CASE("no exchange waits for a sum, but for the one that has to empty its re
   zero::test::visit(c.program.backward, zero::phase::backward, 0);
   c.config.world = 2;
   c.config.stage = 1;
-  c.config.piece_bytes = 1;
-  c.config.residency_bytes = 0;
+  c.config.schedule.piece_bytes = 1;
+  c.config.schedule.residency_bytes = 0;
   auto const plan = c.plan();
   zero::wait_tracker tracker(zero::race_checker::index_for(plan));
   int exchanges = 0;

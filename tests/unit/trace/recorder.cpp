@@ -42,7 +42,7 @@ TEST_CASE("an engine's timeline holds its visits and operations, each in its pla
   using Engine = zero::ZeroEngine<Model, zero::Stage<3>, zero::Precision<zero::FP32>>;
   zero::Local::run(2, [](auto communicator) {
     typename Engine::options options;
-    options.residency_bytes = 0;
+    options.schedule.residency_bytes = 0;
     Engine engine(Model{}, std::move(communicator), options);
     engine.start_timeline();
     for ([[maybe_unused]] auto micro : engine.micro_steps(1)) {

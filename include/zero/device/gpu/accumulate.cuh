@@ -22,8 +22,13 @@ __device__ void accumulate_lane(P const* gradient,
                                 A* accumulator,
                                 std::int64_t count,
                                 bool add_to,
+                                float scale,
                                 float (&result)[norm_lane_elements]) {
   load<By>(gradient, count, result);
+#pragma unroll
+  for (float& value : result) {
+    value = mul(value, scale);
+  }
   if (add_to) {
     float old[norm_lane_elements];
     load<By>(accumulator, count, old);
@@ -42,6 +47,7 @@ __global__ void __launch_bounds__(norm_lanes) accumulate_kernel(P const* gradien
                                                                 A* accumulator,
                                                                 std::int64_t n,
                                                                 bool add_to,
+                                                                float scale,
                                                                 double* partials,
                                                                 bool aligned) {
   wait_for_previous_kernel();
@@ -50,10 +56,10 @@ __global__ void __launch_bounds__(norm_lanes) accumulate_kernel(P const* gradien
   float result[norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
     accumulate_lane<access_by::vector>(
-        gradient + first, accumulator + first, count, add_to, result);
+        gradient + first, accumulator + first, count, add_to, scale, result);
   } else if (count > 0) {
     accumulate_lane<access_by::element>(
-        gradient + first, accumulator + first, count, add_to, result);
+        gradient + first, accumulator + first, count, add_to, scale, result);
   }
   if (partials != nullptr) {
     store_block_sum(lane_squares(result), partials + blockIdx.x);

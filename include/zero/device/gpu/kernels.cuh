@@ -64,11 +64,12 @@ struct gpu_kernels {
     }
   }
 
-  /// Adds a gradient to an accumulator, or starts it: sums in FP32, rounded once to A. Reads and
-  /// writes each element once, the norm's squares included.
+  /// Adds a gradient, times a factor, to an accumulator, or starts it: products and sums in FP32,
+  /// rounded once to A. Reads and writes each element once, the norm's squares included.
   /// @param gradient     n elements
   /// @param accumulator  n elements
   /// @param add          false: the old content is not read
+  /// @param scale        of the gradient; 1 changes no bit
   /// @param partials     null, or `norm_blocks(n)` sums of the squares of the result
   template <element P, element A>
   static void accumulate(cudaStream_t stream,
@@ -76,6 +77,7 @@ struct gpu_kernels {
                          A* accumulator,
                          std::int64_t n,
                          bool add,
+                         float scale,
                          double* partials) {
     detail::launch_early("zero::accumulate",
                          detail::accumulate_kernel<P, A>,
@@ -86,6 +88,7 @@ struct gpu_kernels {
                          accumulator,
                          n,
                          add,
+                         scale,
                          partials,
                          detail::aligned_for_vectors(gradient, accumulator));
   }

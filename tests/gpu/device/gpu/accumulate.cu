@@ -24,6 +24,7 @@ void compare(std::vector<P> const& gradient,
              bool norm,
              std::int64_t shift) {
   auto const n = static_cast<std::int64_t>(gradient.size());
+  float const scale = add ? 3 : 1;
   std::vector<double> partials(static_cast<std::size_t>(norm_blocks(n)), -1.0);
   gpu_array<P> const gpu_gradient(gradient, shift);
   gpu_array<A> const gpu_accumulator(old, shift);
@@ -33,10 +34,11 @@ void compare(std::vector<P> const& gradient,
                                 gpu_accumulator.data(),
                                 n,
                                 add,
+                                scale,
                                 norm ? gpu_partials.data() : nullptr);
   std::vector<A> accumulator = old;
   host_kernels::accumulate<P, A>(
-      {}, gradient.data(), accumulator.data(), n, add, norm ? partials.data() : nullptr);
+      {}, gradient.data(), accumulator.data(), n, add, scale, norm ? partials.data() : nullptr);
   CHECK(differences(gpu_accumulator.values(), accumulator) == 0);
   CHECK(differences(gpu_partials.values(), partials) == 0);
 }

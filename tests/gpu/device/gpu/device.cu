@@ -230,7 +230,7 @@ TEST_CASE("all queues are captured, and replays run after and before everything 
   gpu_array<float> const two(std::vector<float>{2});
   auto const add = [&](queue q, float* from) {
     d.enqueue(q, [to = total.data(), from](cudaStream_t s) {
-      gpu_kernels::accumulate<float, float>(s, from, to, 1, true, nullptr);
+      gpu_kernels::accumulate<float, float>(s, from, to, 1, true, 1, nullptr);
     });
   };
   auto const step = [&] {

@@ -28,8 +28,8 @@ TEST_CASE("captured work runs at each launch, and not before") {
   gpu_array<float> const total(std::vector<float>{0, 0, 0});
   gpu_array<float> const one(std::vector<float>{1, 2, 3});
   gpu::graph first = capture(s.get(), [&] {
-    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
-    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, nullptr);
+    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, 1, nullptr);
+    gpu_kernels::accumulate<float, float>(s.get(), one.data(), total.data(), 3, true, 1, nullptr);
   });
   CHECK(first.nodes() == 2);
   gpu::graph const work(std::move(first));

@@ -117,7 +117,7 @@ TEST_CASE("after preload no launch takes memory of the GPU") {
   std::size_t total = 0;
   check_cuda(cudaMemGetInfo(&before, &total), "cudaMemGetInfo");
   gpu_kernels::accumulate<bf16, float>(
-      nullptr, rounded.data(), numbers.data(), 4096, true, partials.data());
+      nullptr, rounded.data(), numbers.data(), 4096, true, 1, partials.data());
   gpu_kernels::squares<float>(nullptr, numbers.data(), 4096, partials.data());
   gpu_kernels::cast<bf16>(nullptr, numbers.data(), rounded.data(), 4096);
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
