@@ -3,6 +3,7 @@
 
 #include <zero/core/config.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/optimizer.hpp>
 #include <zero/version.hpp>
 
 #include <concepts>
