@@ -84,20 +84,11 @@ struct pool_bytes {
 /// how far it came. Leases, passes and loops over micro-steps must end before the engine is moved
 /// or destroyed; an engine that was moved from may only be destroyed or assigned to. See
 /// examples/01_quickstart.cpp.
-template <class Model,
-          class Stage,
-          class Offload,
-          class Precision,
-          class Accumulate,
-          class Reduction,
-          class Optimizer,
-          class Communicator,
-          class Device>
+template <class Model, class Policies>
 class basic_zero_engine {
-  using setup = detail::
-      engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
+  using setup = detail::engine_setup<Model, Policies>;
   using core_type = detail::engine_core<typename setup::types>;
-  static_assert(detail::check_model_precision<Precision, Model>::value);
+  static_assert(detail::check_model_precision<typename setup::precision, Model>::value);
   static constexpr bool has_graphs =
       requires(typename core_type::device_type& device) { device.begin_capture(); };
 
@@ -109,10 +100,10 @@ class basic_zero_engine {
   using communicator_type = typename setup::types::communicator;
 
   /// Run-time choices.
-  using options = engine_options<Optimizer>;
+  using options = engine_options<typename setup::optimizer>;
 
   /// The ZeRO stage, 0 to 3.
-  static constexpr int stage = Stage::value;
+  static constexpr int stage = setup::stage::value;
 
   /// Lays the model out, allocates, loads every kernel that it can launch, compares the plan with
   /// those of the other ranks, and runs each collective once, small. Parameters are zero until

@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-// Every public name of the library that can be declared ahead, and the one place that states the
-// defaults of the policies. Include this, and never declare the names yourself.
+// Every public name of the library that can be declared ahead, the categories of policies apart:
+// each is defined whole, with its default, in its file of policy/. Include this, and never declare
+// the names yourself.
 
 namespace zero::inline ZERO_ABI {
 
@@ -35,15 +36,6 @@ template <class Model>
 class ProgramBuilder;
 
 // policies and their arguments
-struct stage_category;
-struct offload_category;
-struct precision_category;
-struct accumulate_category;
-struct reduction_category;
-struct optimizer_category;
-struct communicator_category;
-struct device_category;
-
 struct None;
 struct FP32;
 struct BF16;
@@ -77,6 +69,9 @@ struct Host;
 class host_device;
 struct Cuda;
 
+template <class... Policies>
+struct policy_list;
+
 // plans, and what an engine takes and gives
 struct plan_config;
 struct plan_digest;
@@ -91,29 +86,10 @@ class MicroSteps;
 template <class Engine>
 class EvaluationPass;
 
-/// The engine in its canonical form. Write `ZeroEngine<Model, policies...>`, which takes the
-/// policies in any order, fills in the defaults and names this type.
-template <class Model,
-          class Stage,
-          class Offload,
-          class Precision,
-          class Accumulate,
-          class Reduction,
-          class Optimizer,
-          class Communicator,
-          class Device>
+/// The engine in its canonical form: `Policies` is a `policy_list` of one policy a category. Write
+/// `ZeroEngine<Model, policies...>`, which takes the policies in any order, fills in the defaults
+/// and names this type.
+template <class Model, class Policies>
 class basic_zero_engine;
-
-/// What an engine is where its argument list says nothing, a category each.
-struct default_policies {
-  using stage = Stage<0>;                ///< nothing is sharded
-  using offload = Offload<None>;         ///< everything is in the memory of the device
-  using precision = Precision<BF16>;     ///< bfloat16 parameters, no loss scaling
-  using accumulate = Accumulate<FP32>;   ///< gradients are accumulated in FP32
-  using reduction = Reduction<Ordered>;  ///< contributions are added in rank order
-  using optimizer = AdamW;               ///< Adam with decoupled weight decay
-  using communicator = Local;            ///< ranks are threads of one process
-  using device = Host;                   ///< kernels run on the host
-};
 
 }  // namespace zero::inline ZERO_ABI

@@ -79,11 +79,16 @@
 #include <zero/plan/wait_tracker.hpp>
 #include <zero/plan/wire.hpp>
 #include <zero/policy/accumulate.hpp>
+#include <zero/policy/categories.hpp>
+#include <zero/policy/communicator.hpp>
 #include <zero/policy/compatible.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 #include <zero/policy/model_precision.hpp>
 #include <zero/policy/native.hpp>
 #include <zero/policy/offload.hpp>
+#include <zero/policy/optimizer.hpp>
+#include <zero/policy/policy_list.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // expected-error: zero::ZeroEngine: this communicator cannot carry the memory of this device
 #include <zero/policy/policy_set.hpp>
+#include <zero/version.hpp>
 
 struct Model;
 
 // Stand-ins, so that the test needs neither NCCL nor CUDA.
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 struct Nccl {
   using policy_category = communicator_category;
@@ -15,7 +16,7 @@ struct Cuda {
   using policy_category = device_category;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI
 
 #ifdef ZERO_CONTROL
 using Engine = zero::ZeroEngine<Model, zero::Nccl, zero::Cuda>;

@@ -2,11 +2,12 @@
 // expected-error: zero::ZeroEngine: a communicator was given more than once
 #include <zero/comm/local.hpp>
 #include <zero/policy/policy_set.hpp>
+#include <zero/version.hpp>
 
 struct Model;
 
 // Stand-ins, so that the test needs neither NCCL nor CUDA.
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 struct Nccl {
   using policy_category = communicator_category;
@@ -16,7 +17,7 @@ struct Cuda {
   using policy_category = device_category;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI
 
 #ifdef ZERO_CONTROL
 using Engine = zero::ZeroEngine<Model, zero::Nccl, zero::Cuda>;

@@ -23,29 +23,9 @@ namespace zero::test {
 template <class Engine>
 struct setup_of;
 
-template <class Model,
-          class Stage,
-          class Offload,
-          class Precision,
-          class Accumulate,
-          class Reduction,
-          class Optimizer,
-          class Communicator,
-          class Device>
-struct setup_of<basic_zero_engine<Model,
-                                  Stage,
-                                  Offload,
-                                  Precision,
-                                  Accumulate,
-                                  Reduction,
-                                  Optimizer,
-                                  Communicator,
-                                  Device>> {
-  using type = detail::
-      engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
-  static constexpr bool native_accumulate = Accumulate::native;
-  static constexpr bool native_reduction = Reduction::native;
-  using parameter_type = typename Precision::type;
+template <class Model, class Policies>
+struct setup_of<basic_zero_engine<Model, Policies>> : detail::engine_setup<Model, Policies> {
+  using type = detail::engine_setup<Model, Policies>;
 };
 
 /// One rank of an engine without its public face: any model's program is walked token by token, and

@@ -3,7 +3,7 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
-#include <zero/policy/concepts.hpp>
+#include <zero/policy/optimizer.hpp>
 
 #include <cstdint>
 

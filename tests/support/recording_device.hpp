@@ -6,7 +6,7 @@
 #include <zero/device/concepts.hpp>
 #include <zero/device/host.hpp>
 #include <zero/device/host_kernels.hpp>
-#include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 
 #include <concepts>
 #include <cstdint>

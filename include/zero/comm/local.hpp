@@ -12,6 +12,7 @@
 #include <zero/core/traffic.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/fwd.hpp>
+#include <zero/policy/communicator.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 

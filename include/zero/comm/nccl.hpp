@@ -10,6 +10,7 @@
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/fwd.hpp>
+#include <zero/policy/communicator.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 

@@ -12,7 +12,8 @@
 #include <zero/model/describe.hpp>
 #include <zero/model/program.hpp>
 #include <zero/plan/plan.hpp>
-#include <zero/policy/precision.hpp>
+#include <zero/policy/categories.hpp>
+#include <zero/policy/policy_list.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>
@@ -24,38 +25,37 @@
 namespace zero::inline ZERO_ABI::detail {
 
 /// Turns policies into values and types: the only place that knows both.
-template <class Model,
-          class Stage,
-          class Precision,
-          class Accumulate,
-          class Reduction,
-          class Optimizer,
-          class Communicator,
-          class Device>
+/// @tparam Policies a `policy_list`
+template <class Model, class Policies>
 struct engine_setup {
-  using parameter_type = typename Precision::type;
-  static constexpr bool native_accumulate = Accumulate::native;
-  static constexpr bool native_reduction = Reduction::native;
-  static constexpr bool on_host = std::is_same_v<typename Device::device, host_device>;
+  using stage = policy_of_t<Policies, stage_category>;
+  using precision = policy_of_t<Policies, precision_category>;
+  using optimizer = policy_of_t<Policies, optimizer_category>;
+  using communicator = policy_of_t<Policies, communicator_category>;
+  using device = policy_of_t<Policies, device_category>;
+  using parameter_type = typename precision::type;
+  static constexpr bool native_accumulate = policy_of_t<Policies, accumulate_category>::native;
+  static constexpr bool native_reduction = policy_of_t<Policies, reduction_category>::native;
+  static constexpr bool on_host = std::is_same_v<typename device::device, host_device>;
   static constexpr char const* tier = on_host ? "host" : "device";
-  using types = engine_types<typename Device::device,
-                             typename Communicator::template communicator<Device>,
-                             Optimizer,
+  using types = engine_types<typename device::device,
+                             typename communicator::template communicator<device>,
+                             optimizer,
                              parameter_type,
                              native_accumulate>;
 
   /// The plan's configuration for `world` ranks.
   [[nodiscard]] static constexpr plan_config config(int world,
-                                                    engine_options<Optimizer> const& options) {
+                                                    engine_options<optimizer> const& options) {
     plan_config c;
     c.world = world;
-    c.stage = Stage::value;
+    c.stage = stage::value;
     c.native_accumulate = native_accumulate;
     c.native_reduction = native_reduction;
     c.averages_on_wire = native_reduction && std::is_same_v<parameter_type, fp16>;
-    c.moments = Optimizer::moments;
+    c.moments = optimizer::moments;
     c.schedule = options.schedule;
-    c.state_bytes = step_state_bytes<Optimizer>;
+    c.state_bytes = step_state_bytes<optimizer>;
     return c;
   }
 
@@ -87,17 +87,17 @@ struct engine_setup {
       Model& model,
       Model& gradients,
       typename types::communicator communicator,
-      engine_options<Optimizer> const& options,
+      engine_options<optimizer> const& options,
       DeviceArguments&&... device) {
     expects(arithmetic_is_exact(),
             "zero::ZeroEngine: this build contracts a * b + c, which changes results; compile with "
             "-ffp-contract=off");
     expects(options.clip_norm >= 0 && is_finite(options.clip_norm),
             "zero::ZeroEngine: clip_norm must be finite and not negative; 0 is off");
-    if constexpr (Precision::loss_scaling) {
+    if constexpr (precision::loss_scaling) {
       check(options.loss_scale);
     }
-    check_optimizer<Optimizer>(options.optimizer);
+    check_optimizer<optimizer>(options.optimizer);
     auto const layout = describe(model);
     expects(!layout.parameters.empty(),
             "zero::ZeroEngine: the container has no tensors; give its vectors and optionals their "
@@ -110,14 +110,14 @@ struct engine_setup {
                                                   std::move(bound),
                                                   std::move(communicator),
                                                   options,
-                                                  Precision::loss_scaling,
+                                                  precision::loss_scaling,
                                                   host_options{.asynchronous = options.overlap});
     } else {
       return std::make_unique<engine_core<types>>(std::move(plan),
                                                   std::move(bound),
                                                   std::move(communicator),
                                                   options,
-                                                  Precision::loss_scaling,
+                                                  precision::loss_scaling,
                                                   std::forward<DeviceArguments>(device)...);
     }
   }

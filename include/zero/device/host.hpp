@@ -8,6 +8,7 @@
 #include <zero/device/detail/host_queue.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 #include <zero/version.hpp>
 
 #include <array>

@@ -4,6 +4,7 @@
 #include <zero/core/config.hpp>
 #include <zero/core/limits.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/optimizer.hpp>
 #include <zero/version.hpp>
 
 #include <concepts>

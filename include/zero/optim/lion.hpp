@@ -5,7 +5,7 @@
 #include <zero/core/config.hpp>
 #include <zero/core/error.hpp>
 #include <zero/optim/concepts.hpp>
-#include <zero/policy/concepts.hpp>
+#include <zero/policy/optimizer.hpp>
 #include <zero/version.hpp>
 
 #include <cstdint>

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/policy/native.hpp>
 #include <zero/policy/precision.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace zero::inline ZERO_ABI {
+
+/// Category of `Accumulate<T>`: the type gradients are accumulated in.
+struct accumulate_category {
+  using default_policy = Accumulate<FP32>;  ///< gradients are accumulated in FP32
+
+  /// Judges how often an engine's list chooses.
+  template <std::size_t Count>
+  struct check_given_once {
+    static constexpr bool value = true;
+    static_assert(Count <= 1,
+                  "zero::ZeroEngine: Accumulate<Format> was given more than once; keep one.");
+  };
+};
 
 namespace detail {
 

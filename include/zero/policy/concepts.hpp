@@ -7,31 +7,6 @@
 
 namespace zero::inline ZERO_ABI {
 
-/// Category of `Stage<N>`: what is sharded over the ranks. A category is a tag type and not an
-/// enumerator, so that a program's own policy can join one without a change to this library.
-struct stage_category {};
-
-/// Category of `Offload<Tier>`: the memory tier that optimizer state lives in.
-struct offload_category {};
-
-/// Category of `Precision<T>`: the type of the parameters, and whether losses are scaled.
-struct precision_category {};
-
-/// Category of `Accumulate<T>`: the type gradients are accumulated in.
-struct accumulate_category {};
-
-/// Category of `Reduction<Kind>`: how the ranks' contributions to a gradient are added.
-struct reduction_category {};
-
-/// Category of `AdamW` and its like: the element-wise update of the parameters.
-struct optimizer_category {};
-
-/// Category of `Local` and `Nccl`: who carries bytes between the ranks.
-struct communicator_category {};
-
-/// Category of `Host` and `Cuda`: whose memory and kernels an engine uses.
-struct device_category {};
-
 namespace detail {
 
 /// A defined type, and not only a declared one.
@@ -43,7 +18,8 @@ concept complete = requires { sizeof(T); };
 /// A policy says one thing about an engine, at compile time. It is an empty type, so that it takes
 /// no room, can be made out of nothing and holds no state that two engines could disagree about;
 /// what it says are `static constexpr` members and member types. Behaviour lives in the plan, not
-/// here.
+/// here. Its category is a tag type and not an enumerator, so that a program's own policy can join
+/// one without a change to this library.
 ///
 /// Minimal definition: `struct P { using policy_category = some_category; };`
 ///

@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace zero::inline ZERO_ABI {
+
+/// Category of `Offload<Tier>`: the memory tier that optimizer state lives in.
+struct offload_category {
+  using default_policy = Offload<None>;  ///< everything is in the memory of the device
+
+  /// Judges how often an engine's list chooses.
+  template <std::size_t Count>
+  struct check_given_once {
+    static constexpr bool value = true;
+    static_assert(Count <= 1,
+                  "zero::ZeroEngine: Offload<Tier> was given more than once; keep one.");
+  };
+};
 
 /// Argument of `Offload`: everything stays in the memory of the device.
 struct None {};

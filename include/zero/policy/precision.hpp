@@ -2,12 +2,27 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace zero::inline ZERO_ABI {
+
+/// Category of `Precision<T>`: the type of the parameters, and whether losses are scaled.
+struct precision_category {
+  using default_policy = Precision<BF16>;  ///< bfloat16 parameters, no loss scaling
+
+  /// Judges how often an engine's list chooses.
+  template <std::size_t Count>
+  struct check_given_once {
+    static constexpr bool value = true;
+    static_assert(Count <= 1,
+                  "zero::ZeroEngine: Precision<Format> was given more than once; keep one.");
+  };
+};
 
 /// IEEE 754 binary32, as an argument of `Precision` and `Accumulate`.
 struct FP32 {

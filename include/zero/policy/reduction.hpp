@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/policy/native.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace zero::inline ZERO_ABI {
+
+/// Category of `Reduction<Kind>`: how the ranks' contributions to a gradient are added.
+struct reduction_category {
+  using default_policy = Reduction<Ordered>;  ///< contributions are added in rank order
+
+  /// Judges how often an engine's list chooses.
+  template <std::size_t Count>
+  struct check_given_once {
+    static constexpr bool value = true;
+    static_assert(Count <= 1,
+                  "zero::ZeroEngine: Reduction<Kind> was given more than once; keep one.");
+  };
+};
 
 /// Argument of `Reduction`: add the contributions in the order of the ranks, in FP32.
 struct Ordered {};

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/fwd.hpp>
 #include <zero/policy/concepts.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
+
 namespace zero::inline ZERO_ABI {
+
+/// Category of `Stage<N>`: what is sharded over the ranks.
+struct stage_category {
+  using default_policy = Stage<0>;  ///< nothing is sharded
+
+  /// Judges how often an engine's list chooses.
+  template <std::size_t Count>
+  struct check_given_once {
+    static constexpr bool value = true;
+    static_assert(Count <= 1, "zero::ZeroEngine: Stage<N> was given more than once; keep one.");
+  };
+};
 
 namespace detail {
 

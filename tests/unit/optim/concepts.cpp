@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/optim/concepts.hpp>
 
+#include <zero/policy/optimizer.hpp>
+#include <zero/policy/stage.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cstdint>

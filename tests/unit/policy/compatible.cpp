@@ -12,6 +12,7 @@
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 #include <zero/policy/stage.hpp>
+#include <zero/version.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,7 +22,7 @@
 #include <string_view>
 
 // Stand-ins, so that a host without CUDA and NCCL can ask about them.
-namespace zero {
+namespace zero::inline ZERO_ABI {
 
 struct Nccl {
   using policy_category = communicator_category;
@@ -31,7 +32,7 @@ struct Cuda {
   using policy_category = device_category;
 };
 
-}  // namespace zero
+}  // namespace zero::inline ZERO_ABI
 
 namespace {
 

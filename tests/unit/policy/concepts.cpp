@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/policy/concepts.hpp>
 
+#include <zero/policy/device.hpp>
+#include <zero/policy/stage.hpp>
+
 #include <doctest/doctest.h>
 
 namespace {

@@ -6,6 +6,7 @@
 #include <zero/optim/adamw.hpp>
 #include <zero/optim/lion.hpp>
 #include <zero/optim/sgd.hpp>
+#include <zero/policy/policy_list.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,24 +28,24 @@ using zero::Stage;
 using zero::ZeroEngine;
 
 using defaults = zero::basic_zero_engine<Model,
-                                         Stage<0>,
-                                         Offload<zero::None>,
-                                         Precision<zero::BF16>,
-                                         Accumulate<zero::FP32>,
-                                         Reduction<zero::Ordered>,
-                                         zero::AdamW,
-                                         zero::Local,
-                                         zero::Host>;
+                                         zero::policy_list<Stage<0>,
+                                                           Offload<zero::None>,
+                                                           Precision<zero::BF16>,
+                                                           Accumulate<zero::FP32>,
+                                                           Reduction<zero::Ordered>,
+                                                           zero::AdamW,
+                                                           zero::Local,
+                                                           zero::Host>>;
 
 using others = zero::basic_zero_engine<Model,
-                                       Stage<3>,
-                                       Offload<zero::None>,
-                                       Precision<zero::FP16>,
-                                       Accumulate<zero::Native>,
-                                       Reduction<zero::Native>,
-                                       zero::Lion,
-                                       zero::Local,
-                                       zero::Host>;
+                                       zero::policy_list<Stage<3>,
+                                                         Offload<zero::None>,
+                                                         Precision<zero::FP16>,
+                                                         Accumulate<zero::Native>,
+                                                         Reduction<zero::Native>,
+                                                         zero::Lion,
+                                                         zero::Local,
+                                                         zero::Host>>;
 
 // Each default, said and not said, is the same engine.
 static_assert(std::is_same_v<ZeroEngine<Model>, defaults>);
@@ -86,14 +87,14 @@ struct Signs {
 
 static_assert(std::is_same_v<ZeroEngine<Model, Signs, Mail>,
                              zero::basic_zero_engine<Model,
-                                                     Stage<0>,
-                                                     Offload<zero::None>,
-                                                     Precision<zero::BF16>,
-                                                     Accumulate<zero::FP32>,
-                                                     Reduction<zero::Ordered>,
-                                                     Signs,
-                                                     Mail,
-                                                     zero::Host>>);
+                                                     zero::policy_list<Stage<0>,
+                                                                       Offload<zero::None>,
+                                                                       Precision<zero::BF16>,
+                                                                       Accumulate<zero::FP32>,
+                                                                       Reduction<zero::Ordered>,
+                                                                       Signs,
+                                                                       Mail,
+                                                                       zero::Host>>>);
 
 /// The permutation of 0 ... `Size` - 1 with the given index, of `Size`!.
 template <std::size_t Size>

@@ -3,6 +3,7 @@
 
 #include <zero/device/gpu/memory.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 #include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
