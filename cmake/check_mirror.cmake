@@ -17,9 +17,13 @@ set(
   zero/options.hpp
   zero/parameter_view.hpp
   zero/passes.hpp
+  zero/training.hpp
   zero/detail/captured_steps.hpp
   zero/detail/engine_core.hpp
+  zero/detail/engine_passes.hpp
   zero/detail/engine_setup.hpp
+  zero/detail/engine_state.hpp
+  zero/detail/engine_steps.hpp
   zero/detail/engine_types.hpp
   zero/detail/executor.hpp
   zero/detail/fill.hpp

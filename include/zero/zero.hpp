@@ -96,4 +96,5 @@
 #include <zero/trace/ranges.hpp>
 #include <zero/trace/recorder.hpp>
 #include <zero/trace/timeline.hpp>
+#include <zero/training.hpp>
 #include <zero/version.hpp>

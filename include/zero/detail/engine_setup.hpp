@@ -37,7 +37,6 @@ struct engine_setup {
   static constexpr bool native_accumulate = policy_of_t<Policies, accumulate_category>::native;
   static constexpr bool native_reduction = policy_of_t<Policies, reduction_category>::native;
   static constexpr bool on_host = std::is_same_v<typename device::device, host_device>;
-  static constexpr char const* tier = on_host ? "host" : "device";
   using types = engine_types<typename device::device,
                              typename communicator::template communicator<device>,
                              optimizer,

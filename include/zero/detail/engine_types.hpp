@@ -4,7 +4,10 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
+#include <zero/device/host.hpp>
 #include <zero/version.hpp>
+
+#include <type_traits>
 
 namespace zero::inline ZERO_ABI::detail {
 
@@ -17,6 +20,8 @@ struct engine_types {
   using optimizer = Optimizer;
   using parameter_type = Parameter;
   using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
+  /// What the memory of the device is called in reports.
+  static constexpr char const* tier = std::is_same_v<Device, host_device> ? "host" : "device";
   using runner = executor<Device, bodies, Communicator>;
 };
 
