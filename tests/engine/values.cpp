@@ -5,6 +5,8 @@
 #include "tests/support/zoo.hpp"
 
 #include <zero/core/dtype.hpp>
+#include <zero/optim/sgd.hpp>
+#include <zero/policy/precision.hpp>
 #include <zero/policy/stage.hpp>
 
 #include <doctest/doctest.h>
@@ -43,6 +45,20 @@ TEST_CASE("writing values keeps the optimizer's state, initialize starts anew") 
   zero::laws::state_law<platform, engine<model, 0>>(zoo, 2);
   zero::laws::state_law<platform, engine<model, 2>>(zoo, 3);
   zero::laws::state_law<platform, engine<model, 3>>(zoo, 3);
+}
+
+TEST_CASE("a training goes on in another engine as if it had not stopped") {
+  using fp16_model = zero::test::zoo::model<zero::fp16>;
+  auto const small = zero::test::zoo::make<zero::fp16>();
+  using plain = zero::PlainSgd;
+  using fp16 = zero::Precision<zero::FP16>;
+  zero::laws::resume_law<platform,
+                         zero::laws::engine_on<platform, fp16_model, zero::Stage<3>, fp16, plain>,
+                         zero::laws::engine_on<platform, fp16_model, zero::Stage<1>, fp16, plain>>(
+      small, 3);
+  zero::laws::resume_law<platform,
+                         zero::laws::engine_on<platform, model, zero::Stage<0>, plain>,
+                         zero::laws::engine_on<platform, model, zero::Stage<2>, plain>>(zoo, 2);
 }
 
 TEST_CASE("empty visits are gradients of zero") {

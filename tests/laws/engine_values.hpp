@@ -5,7 +5,10 @@
 #include "tests/laws/engine_misuse.hpp"
 
 #include <zero/core/dtype.hpp>
+#include <zero/core/error.hpp>
 #include <zero/lease.hpp>
+#include <zero/optim/step_progress.hpp>
+#include <zero/optim/step_state.hpp>
 #include <zero/parameter_view.hpp>
 
 #include <doctest/doctest.h>
@@ -160,6 +163,66 @@ void state_law(typename Engine::model_type const& model, int ranks) {
     auto const expected = train_again(false);
     CHECK(train_again(false) == expected);
     CHECK(train_again(true) == expected);
+  });
+}
+
+/// A training that stops and goes on in another engine, in another stage, is the training that did
+/// not stop: with an optimizer that keeps nothing besides the weights, these and the progress are
+/// all there is. One micro-step a step; the loss scale moves, where there is one.
+template <class Platform, class From, class To>
+void resume_law(typename From::model_type const& model, int ranks) {
+  CAPTURE(From::stage);
+  CAPTURE(To::stage);
+  training_job job;
+  job.ranks = ranks;
+  job.clip_norm = 1;
+  job.loss_scale = {.initial = 8, .window = 2};
+  constexpr int first = 3;
+  constexpr int all = 6;
+  std::mutex mutex;
+  values_by_name values;
+  step_progress progress;
+  step_record last;
+  std::uint64_t expected = 0;
+  Platform::run(ranks, [&](auto communicator) {
+    auto engine =
+        Platform::template make<From>(model, std::move(communicator), options_of<From>(job));
+    engine.initialize(initial_values);
+    test::training_rank<Platform, From> loop(engine, job);
+    for (int step = 0; step < first; ++step) {
+      loop.step(step);
+    }
+    auto mine = read_values(engine);
+    auto const here = engine.progress();
+    CHECK(here.steps == first);
+    for (int step = first; step < all; ++step) {
+      loop.step(step);
+    }
+    auto const hash = engine.parameters_hash();
+    std::lock_guard const lock(mutex);
+    values = std::move(mine);
+    progress = here;
+    last = engine.result();
+    expected = hash;
+  });
+  Platform::run(ranks, [&](auto communicator) {
+    auto engine = Platform::template make<To>(model, std::move(communicator), options_of<To>(job));
+    write_values(engine, values);
+    engine.set_progress(progress);
+    CHECK(engine.progress() == progress);
+    CHECK(engine.completed_steps() == first);
+    CHECK_THROWS_AS(static_cast<void>(engine.result()), logic_error);  // none of its own
+    test::training_rank<Platform, To> loop(engine, job);
+    for (int step = first; step < all; ++step) {
+      loop.step(step);
+    }
+    auto const record = engine.result();
+    CHECK(record.step == last.step);
+    CHECK(record.applied_steps == last.applied_steps);
+    CHECK(record.loss_scale == last.loss_scale);
+    CHECK(record.norm == last.norm);
+    CHECK(engine.completed_steps() == all);
+    CHECK(engine.parameters_hash() == expected);
   });
 }
 
