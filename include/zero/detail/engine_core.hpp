@@ -11,6 +11,7 @@
 #include <zero/detail/rank_exchange.hpp>
 #include <zero/detail/step_digest.hpp>
 #include <zero/detail/tensor_binding.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/options.hpp>
 #include <zero/plan/digest.hpp>
@@ -85,12 +86,16 @@ class engine_core {
         exchange_(*this, plan_.config.world),
         touched_(plan_.layout.units.size(), char{0}) {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
-    if (options.stress.delay != nullptr) {
-      device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
-        void* stream = nullptr;
-        ((stream = s), ...);  // a GPU's hook has a stream, the host's has none
-        delay(q, stream);
-      });
+    if constexpr (delayable_device<device_type>) {
+      if (options.stress.delay != nullptr) {
+        device_.set_delay([delay = options.stress.delay](queue q, stream s) {
+          if constexpr (std::convertible_to<stream, void*>) {
+            delay(q, s);
+          } else {
+            delay(q, nullptr);
+          }
+        });
+      }
     }
     start(loss_scaling);
   }

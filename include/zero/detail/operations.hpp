@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/operation_context.hpp>
 #include <zero/detail/pool_memory.hpp>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
@@ -34,9 +36,20 @@ class operations {
   using stream = typename Device::stream_type;
   using kernels = typename Device::kernels;
 
-  /// Whether sums can do without an exchange.
-  static constexpr bool can_read_others =
-      requires(Communicator& c) { c.reads_others(nullptr, std::int64_t{}); };
+  using accumulator_type = std::conditional_t<NativeAccumulate, Parameter, float>;
+
+  /// Whether sums can do without an exchange: the communicator finds the ranks' parts, and there
+  /// are kernels that read them.
+  static constexpr bool can_read_others = [] {
+    if constexpr (peer_reading_communicator<Communicator>) {
+      using reading = typename Communicator::reading_type;
+      return peer_summing_kernels<kernels, stream, reading, Parameter, accumulator_type> &&
+             peer_summing_kernels<kernels, stream, reading, accumulator_type, accumulator_type> &&
+             peer_summing_kernels<kernels, stream, reading, float, float>;
+    } else {
+      return false;
+    }
+  }();
 
   operations(execution_plan const& plan,
              pool_memory<Device> const& memory,
@@ -73,13 +86,12 @@ class operations {
 
   /// Loads every kernel that the operations can launch, where a device loads lazily.
   void preload() {
-    using accumulator = std::conditional_t<NativeAccumulate, Parameter, float>;
-    if constexpr (requires { kernels::template preload<Optimizer, Parameter, accumulator>(); }) {
-      kernels::template preload<Optimizer, Parameter, accumulator>();
+    if constexpr (preloading_kernels<kernels, Optimizer, Parameter, accumulator_type>) {
+      kernels::template preload<Optimizer, Parameter, accumulator_type>();
       kernels::template preload<Optimizer, float, float>();
     }
     if constexpr (can_read_others) {
-      kernels::template preload_sums_of_peers<Parameter, accumulator>();
+      kernels::template preload_sums_of_peers<Parameter, accumulator_type>();
       kernels::template preload_sums_of_peers<float, float>();
     }
   }
@@ -132,8 +144,7 @@ class operations {
   template <class F>
   void with_types(unit_range const& r, F&& f) {
     if (r.type == dtype_of<Parameter>) {
-      using accumulator = std::conditional_t<NativeAccumulate, Parameter, float>;
-      f(r, std::type_identity<Parameter>{}, std::type_identity<accumulator>{});
+      f(r, std::type_identity<Parameter>{}, std::type_identity<accumulator_type>{});
     } else {
       f(r, std::type_identity<float>{}, std::type_identity<float>{});
     }
