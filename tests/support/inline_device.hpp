@@ -37,7 +37,6 @@ struct parts_of_ranks {
   int ranks = 0;
 };
 
-// [kernels]
 /// Counts its launches; has some kernels of its own, and leaves the rest to the host's.
 struct counted_kernels {
   static inline std::atomic<std::int64_t> sums{0};
@@ -68,6 +67,7 @@ struct counted_kernels {
     host_kernels::accumulate<P, A>(stream, arguments...);
   }
 
+  // [kernels]
   template <element W, element A, class... Arguments>
   static void sum(host_stream stream, Arguments... arguments) {
     ++sums;

@@ -311,6 +311,12 @@ struct local_communicator_of<Device> {
   using type = local_communicator;
 };
 
+/// Which may be asked for before the host device is defined.
+template <>
+struct local_communicator_of<Host> {
+  using type = local_communicator;
+};
+
 }  // namespace detail
 
 /// The communicator policy of ranks that are threads of one process: tests, laptops, and several
