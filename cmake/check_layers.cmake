@@ -30,9 +30,9 @@ layer(device fwd.hpp core policy plan optim)
 layer(comm fwd.hpp core policy device)
 layer(trace core device)
 layer(passes.hpp core plan)
-layer(lease.hpp core model)
+layer(lease.hpp core model device)
 layer(detail fwd.hpp core model policy plan optim device comm trace options.hpp parameter_view.hpp)
-layer(training.hpp fwd.hpp core model plan optim comm trace options.hpp parameter_view.hpp passes.hpp detail)
+layer(training.hpp fwd.hpp core model plan optim device comm trace options.hpp parameter_view.hpp passes.hpp detail)
 layer(
   engine.hpp
   fwd.hpp

@@ -18,7 +18,8 @@ struct stress_options {
   bool poison = false;  ///< slots and receive buffers are filled with NaN when their use ends
   void (*delay)(queue,
                 void* stream) = nullptr;  ///< called before each operation, by the thread that runs
-                                          ///< it; the stream is a GPU's, null on the host
+                                          ///< it; the stream is a GPU's, null where a stream is
+                                          ///< no pointer; for devices that are delayable
 };
 
 /// Run-time choices of an engine. Every field has a default; every rank must choose the same.

@@ -8,6 +8,7 @@
 #include <zero/detail/engine_core.hpp>
 #include <zero/detail/full_access.hpp>
 #include <zero/detail/micro_step_loop.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/fwd.hpp>
 #include <zero/model/program.hpp>
 #include <zero/optim/step_progress.hpp>
@@ -59,8 +60,7 @@ struct pool_bytes {
 template <class Types>
 class training {
   using core_type = detail::engine_core<Types>;
-  static constexpr bool has_graphs =
-      requires(typename core_type::device_type& device) { device.begin_capture(); };
+  static constexpr bool has_graphs = graph_device<typename core_type::device_type>;
 
  public:
   /// One rank's end of the world, as the communicator policy and the device make it.
@@ -265,8 +265,7 @@ class training {
   /// only. Not collective. Throws nothing; a failure is thrown by the next call.
   template <class Stream>
   void join(Stream stream) {
-    constexpr bool has_streams =
-        requires(typename core_type::device_type& device) { device.make_wait(stream); };
+    constexpr bool has_streams = stream_ordering_device<typename core_type::device_type, Stream>;
     static_assert(has_streams,
                   "zero::ZeroEngine: join takes a stream of the engine's device, e.g. a "
                   "cudaStream_t with zero::Cuda; zero::Host has none: call result(), which returns "

@@ -4,6 +4,7 @@
 /// @file
 /// Everything that needs no CUDA compiler.
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/launch.hpp>
 #include <zero/comm/local.hpp>
@@ -25,10 +26,12 @@
 #include <zero/core/shape.hpp>
 #include <zero/core/tensor.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/concepts.hpp>
 #include <zero/device/host.hpp>
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/host_stream.hpp>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/device/stamps.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/device/update_arguments.hpp>

@@ -62,6 +62,9 @@ class copied_cells {
     return value;
   }
 
+  /// Where a cell lies in the device's memory.
+  [[nodiscard]] std::int32_t* address(int cell) const { return cells_ + cell; }
+
   /// Copies cell `from` to cell `to` in a queue.
   void copy(queue q, int to, int from) {
     device_->enqueue(

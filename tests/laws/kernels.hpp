@@ -266,17 +266,15 @@ void reduce_partials_law(Memory& memory) {
       double const x = source.next();
       partials.push_back(x * x);
     }
-    double* const scratch =
-        memory.upload(guarded(nothing_known<double>(Kernels::partials_scratch(n))));
+    double* const scratch = memory.upload(guarded(nothing_known<double>(norm_scratch(n))));
     double* const result = memory.upload(guarded(nothing_known<double>(1)));
     Kernels::reduce_partials(memory.stream(), memory.upload(guarded(partials)), n, scratch, result);
     CAPTURE(n);
     std::size_t const differing = test::differences(
         memory.download(result, 1 + guard), guarded(std::vector{reference_total(partials)}));
     CHECK(differing == 0);
-    std::size_t const beyond =
-        test::differences(memory.download(scratch + Kernels::partials_scratch(n), guard),
-                          guarded(std::vector<double>()));
+    std::size_t const beyond = test::differences(memory.download(scratch + norm_scratch(n), guard),
+                                                 guarded(std::vector<double>()));
     CHECK(beyond == 0);
   }
 }
@@ -537,6 +535,31 @@ void decide_law(Memory& memory) {
   }
 }
 
+/// Widening is exact, also of infinities and of the smallest numbers.
+template <class Kernels, element P, class Memory>
+void widen_law(Memory& memory) {
+  test::wild_numbers source(9);
+  for (std::int64_t const n : kernel_sizes) {
+    auto narrow = source.vector<P>(n);
+    if (n > 3) {
+      narrow[0] = from_float<P>(std::numeric_limits<float>::infinity());
+      narrow[1] = from_float<P>(0x1p-24F);
+      narrow[2] = from_float<P>(-0.0F);
+    }
+    std::vector<float> expected;
+    for (P const x : narrow) {
+      expected.push_back(test::decoded(x));
+    }
+    float* const to = memory.upload(guarded(nothing_known<float>(n)));
+    Kernels::template widen<P>(
+        memory.stream(), static_cast<P const*>(memory.upload(guarded(narrow))), to, n);
+    CAPTURE(n);
+    std::size_t const differing =
+        test::differences(memory.download(to, n + guard), guarded(expected));
+    CHECK(differing == 0);
+  }
+}
+
 template <class Kernels, element P, class Memory>
 void cast_law(Memory& memory) {
   test::wild_numbers source(8);
@@ -583,9 +606,11 @@ void bytes_law(Memory& memory) {
     unsigned char* const to = memory.upload(blank);
     Kernels::copy(memory.stream(), to, memory.upload(source), n);
     CHECK(memory.download(to, n + guard) == expected);
-    Kernels::zero(memory.stream(), to, n);
-    std::fill_n(expected.begin(), n, 0);
-    CHECK(memory.download(to, n + guard) == expected);
+    for (int const byte : {0x5a, 0}) {
+      Kernels::fill(memory.stream(), to, byte, n);
+      std::fill_n(expected.begin(), n, static_cast<unsigned char>(byte));
+      CHECK(memory.download(to, n + guard) == expected);
+    }
   }
 }
 
@@ -601,6 +626,24 @@ void pair_laws(Memory& memory) {
   update_law<Kernels, AdamW, First, float>(memory);
   update_law<Kernels, AdamW, First, bf16>(memory);
   update_law<Kernels, AdamW, First, fp16>(memory);
+}
+
+/// What `kernels_of<Kernels, Stream, AdamW, bf16, float>` asks for, and no more.
+template <class Kernels, class Memory>
+void minimal_kernel_laws(Memory& memory) {
+  bytes_law<Kernels>(memory);
+  accumulate_law<Kernels, bf16, float>(memory);
+  accumulate_law<Kernels, float, float>(memory);
+  sum_law<Kernels, bf16, float>(memory);
+  sum_law<Kernels, float, float>(memory);
+  squares_law<Kernels, float>(memory);
+  reduce_partials_law<Kernels>(memory);
+  update_law<Kernels, AdamW, bf16, float>(memory);
+  update_law<Kernels, AdamW, float, float>(memory);
+  decide_law<Kernels, AdamW>(memory);
+  widen_law<Kernels, float>(memory);
+  widen_law<Kernels, bf16>(memory);
+  widen_law<Kernels, fp16>(memory);
 }
 
 /// All laws.

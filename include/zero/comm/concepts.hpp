@@ -73,6 +73,14 @@ struct collective_tag {
 ///
 /// **Models.** `local_communicator` (ranks as threads of one process), and its GPU and NCCL twins.
 ///
+/// An engine moves the communicator that it is given, and makes the calls above in bodies of its
+/// device's comm queue; `abort`, `check` and `counters` may come from any thread. A policy names
+/// the communicator for a device policy D: `struct P { using policy_category =
+/// communicator_category; template <class D> using communicator = ...; };`
+///
+/// **Optional.** Concepts of their own in `comm/abilities.hpp`: `peer_reading_communicator`,
+/// `watching_communicator`, `registering_communicator`, `numbered_communicator`.
+///
 /// After construction no call allocates, except when it fails.
 template <class C>
 concept communicator = requires(C& c,
@@ -99,6 +107,6 @@ concept communicator = requires(C& c,
   { c.leave() } noexcept -> std::same_as<void>;
   { observed.check() } -> std::same_as<void>;
   { observed.counters() } -> std::same_as<traffic>;
-};
+} && std::move_constructible<C>;
 
 }  // namespace zero::inline ZERO_ABI

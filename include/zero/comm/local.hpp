@@ -10,6 +10,7 @@
 #include <zero/core/error.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/host_stream.hpp>
 #include <zero/fwd.hpp>
 #include <zero/policy/communicator.hpp>
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -301,6 +303,16 @@ namespace detail {
 template <class Device>
 struct local_communicator_of;
 
+/// On every device whose memory is the host's and whose stream is, too: it is the calling thread
+/// that copies.
+template <class Device>
+  requires std::same_as<typename Device::device::stream_type, host_stream> &&
+           (!separate_memory_device<typename Device::device>)
+struct local_communicator_of<Device> {
+  using type = local_communicator;
+};
+
+/// Which may be asked for before the host device is defined.
 template <>
 struct local_communicator_of<Host> {
   using type = local_communicator;
@@ -313,7 +325,9 @@ struct local_communicator_of<Host> {
 struct Local {
   using policy_category = communicator_category;
 
-  /// The communicator class on a device policy, e.g. `Local::communicator<Host>`.
+  /// The communicator class on a device policy, e.g. `Local::communicator<Host>`. There is one for
+  /// `Host`, for `Cuda`, and for every device policy of your own whose device has the host's memory
+  /// and `host_stream`.
   template <class Device>
   using communicator = typename detail::local_communicator_of<Device>::type;
 

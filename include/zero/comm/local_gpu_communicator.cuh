@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/comm/detail/rank_sum.cuh>
@@ -341,5 +342,6 @@ class local_gpu_communicator {
 };
 
 static_assert(communicator<local_gpu_communicator>);
+static_assert(numbered_communicator<local_gpu_communicator>);
 
 }  // namespace zero::inline ZERO_ABI

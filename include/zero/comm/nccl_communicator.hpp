@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/nccl/detail/calls.hpp>
 #include <zero/comm/nccl/detail/connect.hpp>
@@ -10,6 +11,7 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/device/gpu/peer_reading.hpp>
 #include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
@@ -54,6 +56,7 @@ namespace zero::inline ZERO_ABI {
 class nccl_communicator {
  public:
   using stream_type = cudaStream_t;
+  using reading_type = peer_reading;  ///< what `read_others` hands to the kernel
 
   /// Takes a communicator of NCCL. Collective; ends with a barrier.
   /// @param comm    the handle, of NCCL's blocking or non-blocking kind
@@ -341,5 +344,9 @@ class nccl_communicator {
 };
 
 static_assert(communicator<nccl_communicator>);
+static_assert(peer_reading_communicator<nccl_communicator>);
+static_assert(watching_communicator<nccl_communicator>);
+static_assert(registering_communicator<nccl_communicator>);
+static_assert(numbered_communicator<nccl_communicator>);
 
 }  // namespace zero::inline ZERO_ABI

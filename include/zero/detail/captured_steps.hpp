@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/core/queue.hpp>
 #include <zero/detail/control_block.hpp>
@@ -85,7 +86,7 @@ class captured_steps {
  private:
   /// Has a communicator that watches its operations watch those of a graph.
   void watch(bool begins) {
-    if constexpr (cut_short_by_failure<communicator_type>) {
+    if constexpr (watching_communicator<communicator_type>) {
       collective_tag const tag{.step = ledger_->issued() + 1, .operation_name = "replay"};
       device_->enqueue(queue::compute, [communicator = communicator_, begins, tag](stream s) {
         if (begins) {

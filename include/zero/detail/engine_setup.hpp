@@ -5,9 +5,11 @@
 #include <zero/core/error.hpp>
 #include <zero/core/random.hpp>
 #include <zero/detail/check_optimizer.hpp>
+#include <zero/detail/check_platform.hpp>
 #include <zero/detail/control_block.hpp>
 #include <zero/detail/engine_core.hpp>
 #include <zero/detail/tensor_binding.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/host.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/program.hpp>
@@ -36,9 +38,13 @@ struct engine_setup {
   using parameter_type = typename precision::type;
   static constexpr bool native_accumulate = policy_of_t<Policies, accumulate_category>::native;
   static constexpr bool native_reduction = policy_of_t<Policies, reduction_category>::native;
-  static constexpr bool on_host = std::is_same_v<typename device::device, host_device>;
-  using types = engine_types<typename device::device,
-                             typename communicator::template communicator<device>,
+  using accumulator_type = std::conditional_t<native_accumulate, parameter_type, float>;
+  static_assert(
+      check_platform<communicator, device, optimizer, parameter_type, accumulator_type>::value);
+  using chosen = platform<communicator, device, optimizer, parameter_type, accumulator_type>;
+  static constexpr bool on_host = std::is_same_v<typename chosen::device, host_device>;
+  using types = engine_types<typename chosen::device,
+                             typename chosen::communicator,
                              optimizer,
                              parameter_type,
                              native_accumulate>;
@@ -93,6 +99,9 @@ struct engine_setup {
             "-ffp-contract=off");
     expects(options.clip_norm >= 0 && is_finite(options.clip_norm),
             "zero::ZeroEngine: clip_norm must be finite and not negative; 0 is off");
+    expects(options.stress.delay == nullptr || delayable_device<typename types::device>,
+            "zero::ZeroEngine: stress.delay needs a device that can delay its bodies, see "
+            "zero::delayable_device; leave it null on this one");
     if constexpr (precision::loss_scaling) {
       check(options.loss_scale);
     }
@@ -112,12 +121,18 @@ struct engine_setup {
                                                   precision::loss_scaling,
                                                   host_options{.asynchronous = options.overlap});
     } else {
-      return std::make_unique<engine_core<types>>(std::move(plan),
-                                                  std::move(bound),
-                                                  std::move(communicator),
-                                                  options,
-                                                  precision::loss_scaling,
-                                                  std::forward<DeviceArguments>(device)...);
+      using check = check_device_arguments<typename types::device, DeviceArguments...>;
+      static_assert(check::value);
+      if constexpr (check::made) {  // else one error is enough
+        return std::make_unique<engine_core<types>>(std::move(plan),
+                                                    std::move(bound),
+                                                    std::move(communicator),
+                                                    options,
+                                                    precision::loss_scaling,
+                                                    std::forward<DeviceArguments>(device)...);
+      } else {
+        return nullptr;
+      }
     }
   }
 };

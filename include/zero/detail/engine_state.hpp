@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
@@ -13,6 +14,7 @@
 #include <zero/detail/step_ledger.hpp>
 #include <zero/detail/step_memory.hpp>
 #include <zero/detail/tensor_binding.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/options.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
@@ -59,12 +61,16 @@ class engine_state {
         executor_(plan_, device_, bodies_, communicator_, model_.unit_names),
         exchange_(*this, plan_.config.world) {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
-    if (options.stress.delay != nullptr) {
-      device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
-        void* stream = nullptr;
-        ((stream = s), ...);  // a GPU's hook has a stream, the host's has none
-        delay(q, stream);
-      });
+    if constexpr (delayable_device<device_type>) {
+      if (options.stress.delay != nullptr) {
+        device_.set_delay([delay = options.stress.delay](queue q, stream s) {
+          if constexpr (std::convertible_to<stream, void*>) {
+            delay(q, s);
+          } else {
+            delay(q, nullptr);
+          }
+        });
+      }
     }
   }
 
@@ -129,11 +135,11 @@ class engine_state {
   [[nodiscard]] rank_exchange<engine_state>& exchange() { return exchange_; }
 
   /// Waits for all that was enqueued, and throws a failure of this rank's alone; of any rank where
-  /// that may have left undefined bytes here.
+  /// that may have left undefined bytes here, because what was in flight is cut short.
   void settle() {
     device_.finish();
     device_.check();
-    if constexpr (cut_short_by_failure<communicator_type>) {
+    if constexpr (watching_communicator<communicator_type>) {
       communicator_.check();
     }
     executor_.joined();
@@ -192,10 +198,7 @@ class engine_state {
  private:
   /// The device, which has to be the communicator's: known before anything is allocated on it.
   [[nodiscard]] device_type& shared_device() {
-    if constexpr (requires {
-                    { communicator_.device() } -> std::convertible_to<int>;
-                    { device_.ordinal() } -> std::convertible_to<int>;
-                  }) {
+    if constexpr (numbered_communicator<communicator_type> && numbered_device<device_type>) {
       if (communicator_.device() != device_.ordinal()) {
         throw logic_error(
             "zero::ZeroEngine: the communicator works on GPU " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/core/error.hpp>
 #include <zero/detail/captured_steps.hpp>
 #include <zero/detail/engine_passes.hpp>
@@ -116,7 +117,7 @@ class engine_steps : public engine_passes<Types> {
       this->ledger_.see(this->executor_.completed());
       return this->ledger_.seen();
     }
-    return !cut_short_by_failure<communicator_type> && this->step_memory_.answers()
+    return !watching_communicator<communicator_type> && this->step_memory_.answers()
                ? this->executor_.completed()
                : this->ledger_.seen();
   }

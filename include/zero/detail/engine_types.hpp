@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/concepts.hpp>
 #include <zero/detail/executor.hpp>
 #include <zero/detail/operations.hpp>
-#include <zero/device/host.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/version.hpp>
-
-#include <type_traits>
 
 namespace zero::inline ZERO_ABI::detail {
 
@@ -21,16 +18,8 @@ struct engine_types {
   using parameter_type = Parameter;
   using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
   /// What the memory of the device is called in reports.
-  static constexpr char const* tier = std::is_same_v<Device, host_device> ? "host" : "device";
+  static constexpr char const* tier = separate_memory_device<Device> ? "device" : "host";
   using runner = executor<Device, bodies, Communicator>;
 };
-
-/// Whether calls that are in flight when a communicator fails may leave undefined bytes behind:
-/// where something has to watch them and to cut them short. Others fail inside the call.
-template <class Communicator>
-inline constexpr bool cut_short_by_failure =
-    requires(Communicator& c, typename Communicator::stream_type s, collective_tag const& tag) {
-      c.begin_watch(s, tag);
-    };
 
 }  // namespace zero::inline ZERO_ABI::detail

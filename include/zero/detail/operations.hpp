@@ -7,6 +7,7 @@
 #include <zero/detail/reduce_bodies.hpp>
 #include <zero/detail/step_bodies.hpp>
 #include <zero/detail/transfer_bodies.hpp>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/plan/groups.hpp>
 #include <zero/plan/operation.hpp>
@@ -30,6 +31,7 @@ class operations {
  public:
   using stream = typename Device::stream_type;
   using kernels = typename Device::kernels;
+  using transfers = transfer_bodies<Device, Communicator, Parameter, NativeAccumulate>;
 
   operations(pool_memory<Device> const& memory,
              control_block<Optimizer> const& control,
@@ -45,11 +47,11 @@ class operations {
   /// Loads every kernel that the operations can launch, where a device loads lazily.
   void preload() {
     using accumulator = typename typed_ranges<Parameter, NativeAccumulate>::accumulator;
-    if constexpr (requires { kernels::template preload<Optimizer, Parameter, accumulator>(); }) {
+    if constexpr (preloading_kernels<kernels, Optimizer, Parameter, accumulator>) {
       kernels::template preload<Optimizer, Parameter, accumulator>();
       kernels::template preload<Optimizer, float, float>();
     }
-    if constexpr (transfer_bodies<Device, Communicator>::can_read_others) {
+    if constexpr (transfers::can_read_others) {
       kernels::template preload_sums_of_peers<Parameter, accumulator>();
       kernels::template preload_sums_of_peers<float, float>();
     }
@@ -85,7 +87,7 @@ class operations {
   }
 
  private:
-  transfer_bodies<Device, Communicator> moves_;
+  transfers moves_;
   reduce_bodies<Device, Communicator, Parameter, NativeAccumulate> sums_;
   step_bodies<Device, Optimizer, Parameter, NativeAccumulate> step_;
 };

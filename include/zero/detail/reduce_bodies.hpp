@@ -22,7 +22,7 @@ class reduce_bodies {
   using stream = typename Device::stream_type;
   using kernels = typename Device::kernels;
   using types = typed_ranges<Parameter, NativeAccumulate>;
-  using transfers = transfer_bodies<Device, Communicator>;
+  using transfers = transfer_bodies<Device, Communicator, Parameter, NativeAccumulate>;
 
   /// @param partials  where the norm's blocks are
   /// @param poison    what was received is spoilt when it has been added

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/detail/pool_memory.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
@@ -24,7 +25,7 @@ class registered_pools {
 
   /// Tells the communicator where the pools lie. Collective.
   void tell() {
-    if constexpr (requires { communicator_->register_memory(nullptr, std::int64_t{}); }) {
+    if constexpr (registering_communicator<Communicator>) {
       for_each([this](pool p) {
         communicator_->register_memory(memory_->base(p), memory_->allocated_bytes(p));
       });
@@ -33,7 +34,7 @@ class registered_pools {
 
   /// They end. Not collective.
   void forget() noexcept {
-    if constexpr (requires { communicator_->deregister_memory(nullptr); }) {
+    if constexpr (registering_communicator<Communicator>) {
       for_each([this](pool p) { communicator_->deregister_memory(memory_->base(p)); });
     }
   }
@@ -42,10 +43,7 @@ class registered_pools {
   template <class F>
   void for_each(F&& f) const {
     auto const travel = travel_of(memory_->places().plan());
-    bool sources = true;
-    if constexpr (requires { communicator_->registers_sources(); }) {
-      sources = communicator_->registers_sources();
-    }
+    bool const sources = communicator_->registers_sources();
     for (int i = 0; i < pool_count; ++i) {
       auto const p = static_cast<pool>(i);
       auto const& t = travel[static_cast<std::size_t>(i)];

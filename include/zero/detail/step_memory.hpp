@@ -3,6 +3,7 @@
 
 #include <zero/core/queue.hpp>
 #include <zero/detail/control_block.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/optim/loss_scale.hpp>
 #include <zero/optim/step_progress.hpp>
@@ -85,7 +86,7 @@ class step_memory {
 
   /// Whether device memory can still be read after a failure: after a fault of a GPU none can.
   [[nodiscard]] bool answers() noexcept {
-    if constexpr (requires { device_->download(nullptr, nullptr, std::int64_t{}); }) {
+    if constexpr (separate_memory_device<Device>) {
       try {
         std::int64_t applied = -1;
         kernels::copy(device_->stream(queue::comm),

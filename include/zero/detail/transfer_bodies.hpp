@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/traffic.hpp>
 #include <zero/detail/operation_context.hpp>
 #include <zero/detail/pool_memory.hpp>
+#include <zero/detail/typed_ranges.hpp>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/pass_kind.hpp>
 #include <zero/plan/transfers.hpp>
@@ -30,14 +33,25 @@ namespace zero::inline ZERO_ABI::detail {
 }
 
 /// The bodies of the operations that move bytes: makes the calls that `transfers_of` says.
-template <class Device, class Communicator>
+template <class Device, class Communicator, class Parameter, bool NativeAccumulate>
 class transfer_bodies {
  public:
   using stream = typename Device::stream_type;
 
-  /// Whether sums can do without an exchange.
-  static constexpr bool can_read_others =
-      requires(Communicator& c) { c.reads_others(nullptr, std::int64_t{}); };
+  /// Whether sums can do without an exchange: the communicator finds the ranks' parts, and there
+  /// are kernels that read them.
+  static constexpr bool can_read_others = [] {
+    if constexpr (peer_reading_communicator<Communicator>) {
+      using kernels = typename Device::kernels;
+      using reading = typename Communicator::reading_type;
+      using sums = typename typed_ranges<Parameter, NativeAccumulate>::accumulator;
+      return peer_summing_kernels<kernels, stream, reading, Parameter, sums> &&
+             peer_summing_kernels<kernels, stream, reading, sums, sums> &&
+             peer_summing_kernels<kernels, stream, reading, float, float>;
+    } else {
+      return false;
+    }
+  }();
 
   transfer_bodies(pool_memory<Device> const& memory, Communicator& communicator)
       : memory_(&memory),

@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/concepts.hpp>
 #include <zero/device/detail/host_failure.hpp>
 #include <zero/device/detail/host_queue.hpp>
@@ -202,9 +203,9 @@ class host_device {
     failure_.set_callback(std::move(callback));
   }
 
-  /// For tests: `delay(queue)` is called before each body, by the thread that runs it, to move the
-  /// queues against each other. To be set before the first body.
-  void set_delay(std::function<void(queue)> delay) { delay_ = std::move(delay); }
+  /// For tests: `delay(queue, stream)` is called before each body, by the thread that runs it, to
+  /// move the queues against each other. To be set before the first body.
+  void set_delay(std::function<void(queue, host_stream)> delay) { delay_ = std::move(delay); }
 
  private:
   static constexpr std::size_t alignment = 256;
@@ -235,7 +236,7 @@ class host_device {
     }
     try {
       if (delay_) {
-        delay_(q);
+        delay_(q, host_stream{});
       }
       body(host_stream{});
     } catch (...) {
@@ -249,13 +250,15 @@ class host_device {
   std::atomic<std::int64_t> live_bytes_{0};
   std::vector<host_event> events_;
   std::array<std::array<std::uint64_t, queue_count>, queue_count> seen_{};  // [who waits][for whom]
-  std::function<void(queue)> delay_;
+  std::function<void(queue, host_stream)> delay_;
   detail::host_failure failure_;
   // Last, so that the threads end before what they use. The compute queue has none.
   std::array<std::unique_ptr<detail::host_queue>, queue_count> queues_;
 };
 
 static_assert(device<host_device>);
+static_assert(delayable_device<host_device>);
+static_assert(timeline_device<host_device>);
 
 /// The device policy of the host: memory and kernels are plain C++. The default.
 struct Host {

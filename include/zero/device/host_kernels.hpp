@@ -8,7 +8,9 @@
 #include <zero/core/norm.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/device/host_stream.hpp>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/device/update_arguments.hpp>
+#include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
@@ -255,5 +257,8 @@ struct host_kernels {
     }
   }
 };
+
+static_assert(kernels_of<host_kernels, host_stream, AdamW, bf16, float>);
+static_assert(kernels_of<host_kernels, host_stream, AdamW, fp16, fp16>);
 
 }  // namespace zero::inline ZERO_ABI

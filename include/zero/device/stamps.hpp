@@ -5,6 +5,7 @@
 #include <zero/version.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <vector>
 
@@ -15,6 +16,22 @@ namespace zero::inline ZERO_ABI {
 /// Each kind of stream has its own specialisation; a GPU's is in device/gpu/stamps.hpp.
 template <class Stream>
 class time_stamps;
+
+/// A stream for which there are time stamps, so that a timeline can be recorded on it. Whoever
+/// brings a stream of his own specialises `time_stamps` for it, or has no timelines.
+///
+/// **Minimal definition.** `time_stamps<Stream>(places)`, `set(place, stream)` and
+/// `microseconds(from, to)`, as above.
+///
+/// **Models.** `host_stream`, and the GPU's `cudaStream_t`.
+template <class Stream>
+concept timed_stream =
+    requires(
+        time_stamps<Stream>& stamps, time_stamps<Stream> const& read, std::size_t at, Stream s) {
+      { stamps.set(at, s) } -> std::same_as<void>;
+      { read.microseconds(at, at) } -> std::same_as<double>;
+    } &&
+    std::constructible_from<time_stamps<Stream>, std::size_t>;
 
 /// On the host: the steady clock, read by the thread that runs the queue.
 template <>
@@ -37,5 +54,7 @@ class time_stamps<host_stream> {
  private:
   std::vector<std::chrono::steady_clock::time_point> at_;
 };
+
+static_assert(timed_stream<host_stream>);
 
 }  // namespace zero::inline ZERO_ABI

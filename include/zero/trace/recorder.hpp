@@ -13,19 +13,22 @@
 
 namespace zero::inline ZERO_ABI {
 
+/// What is known of a stretch of time when it is put into a queue.
+struct timeline_mark {
+  char const* name = "";       ///< of the operation
+  char const* unit = "";       ///< that it is about; empty for none
+  queue row = queue::compute;  ///< that it runs on
+  std::int64_t step = 0;       ///< that it belongs to
+  bool ended = false;          ///< its end is known
+};
+
 /// Records when operations began and ended on their queues, up to a number that is set beforehand;
 /// later ones are counted and left out. Recording allocates nothing.
+/// @tparam Stream one for which there are time stamps; for others nothing can be recorded
 template <class Stream>
 class timeline_recorder {
  public:
-  /// What is known of a stretch when it is put into a queue.
-  struct mark {
-    char const* name = "";       ///< of the operation
-    char const* unit = "";       ///< that it is about; empty for none
-    queue row = queue::compute;  ///< that it runs on
-    std::int64_t step = 0;       ///< that it belongs to
-    bool ended = false;          ///< its end is known
-  };
+  using mark = timeline_mark;  ///< what `begin` takes
 
   /// @param most how many stretches are recorded. Allocates two stamps for each.
   explicit timeline_recorder(std::size_t most)
@@ -92,6 +95,39 @@ class timeline_recorder {
   time_stamps<Stream> stamps_;
   std::vector<mark> marks_;
   std::int64_t left_out_ = 0;
+};
+
+/// What stands in for it on a stream without time stamps: it cannot be made.
+template <class Stream>
+  requires(!timed_stream<Stream>)
+class timeline_recorder<Stream> {
+ public:
+  using mark = timeline_mark;  ///< what `begin` takes
+
+  /// Refuses.
+  explicit timeline_recorder(std::size_t /*most*/) {
+    static_assert(
+        timed_stream<Stream>,
+        "zero::ZeroEngine: start_timeline needs time stamps on the streams of this device; "
+        "specialise zero::time_stamps for its stream_type, see zero::timed_stream.");
+  }
+
+  /// Never called.
+  template <class Device>
+  void start(Device& /*device*/) {}
+
+  /// Never called.
+  template <class Device>
+  std::int64_t begin(Device& /*device*/, mark const& /*what*/) {
+    return -1;
+  }
+
+  /// Never called.
+  template <class Device>
+  void end(Device& /*device*/, std::int64_t /*number*/) {}
+
+  /// Never called.
+  [[nodiscard]] std::vector<timeline_entry> entries() const { return {}; }
 };
 
 }  // namespace zero::inline ZERO_ABI

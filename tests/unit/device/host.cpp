@@ -139,7 +139,7 @@ TEST_CASE("any order that records and waits fix is the order that is run, whatev
     host_device device(cells * zero::queue_count,
                        {.ring_tasks = 1 + static_cast<std::int64_t>(random() % 20)});
     std::array<std::mt19937, zero::queue_count> delays;
-    device.set_delay([&](queue q) {
+    device.set_delay([&](queue q, zero::host_stream) {
       if (auto& d = delays[static_cast<std::size_t>(q)]; d() % 8 == 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(d() % 300));
       }
@@ -307,7 +307,7 @@ TEST_CASE("misuse of a host device is refused by a sentence") {
 TEST_CASE("the delay of a test comes before each body, on its thread, and may fail it") {
   host_device device(0);
   std::array<std::atomic<int>, zero::queue_count> calls{};
-  device.set_delay([&](queue q) {
+  device.set_delay([&](queue q, zero::host_stream) {
     if (++calls[static_cast<std::size_t>(q)] == 3) {
       throw std::runtime_error("late");
     }

@@ -1,52 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zero/device/transfer.hpp>
 
+#include "tests/support/far_device.hpp"
+
+#include <zero/device/host.hpp>
+
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <exception>
+#include <stdexcept>
 
 namespace {
 
-/// Its memory is the host's.
-struct host_memory {};
+/// Counts what goes through its own ways.
+struct counting_device : zero::test::far_device {
+  using far_device::far_device;
 
-/// Has ways of its own.
-struct far_memory {
   int uploads = 0;
   int downloads = 0;
 
   void upload(void* to, void const* from, std::int64_t bytes) {
     ++uploads;
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    far_device::upload(to, from, bytes);
   }
 
   void download(void* to, void const* from, std::int64_t bytes) {
     ++downloads;
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    far_device::download(to, from, bytes);
   }
 };
 
-TEST_CASE_TEMPLATE("what is copied to a device comes back", Device, host_memory, far_memory) {
-  Device device;
+TEST_CASE_TEMPLATE("what is copied to a device comes back",
+                   Device,
+                   zero::host_device,
+                   zero::test::far_device) {
+  Device device(0);
   std::array<int, 3> const here{1, 2, 3};
-  std::array<int, 3> there{};
   std::array<int, 3> back{7, 7, 7};
-  zero::upload(device, there.data(), here.data(), sizeof there);
-  zero::download(device, back.data(), there.data(), 2 * sizeof(int));
-  CHECK(there == here);
+  void* const there = device.allocate(sizeof here, "test");
+  zero::upload(device, there, here.data(), sizeof here);
+  zero::download(device, back.data(), there, 2 * sizeof(int));
   CHECK(back == std::array<int, 3>{1, 2, 7});
+  device.deallocate(there, sizeof here);
 }
 
-TEST_CASE("a device's own way is taken") {
-  far_memory device;
-  int const from = 1;
-  int to = 0;
-  zero::upload(device, &to, &from, sizeof to);
+TEST_CASE("a device's own way is taken, with its failures") {
+  counting_device device(0);
+  int number = 1;
+  void* const there = device.allocate(sizeof number, "test");
+  zero::upload(device, there, &number, sizeof number);
   CHECK(device.uploads == 1);
-  zero::download(device, &to, &from, sizeof to);
+  zero::download(device, &number, there, sizeof number);
   CHECK(device.downloads == 1);
+  device.fail(std::make_exception_ptr(std::runtime_error("gone")));
+  CHECK_THROWS_WITH(zero::upload(device, there, &number, sizeof number), "gone");
+  device.deallocate(there, sizeof number);
 }
 
 }  // namespace

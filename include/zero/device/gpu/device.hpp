@@ -3,6 +3,7 @@
 
 #include <zero/core/error.hpp>
 #include <zero/core/queue.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/concepts.hpp>
 #include <zero/device/detail/host_failure.hpp>
 #include <zero/device/gpu/cuda.hpp>
@@ -371,5 +372,11 @@ class cuda_device {
 };
 
 static_assert(device<cuda_device>);
+static_assert(separate_memory_device<cuda_device>);
+static_assert(stream_ordering_device<cuda_device>);
+static_assert(graph_device<cuda_device>);
+static_assert(delayable_device<cuda_device>);
+static_assert(timeline_device<cuda_device>);
+static_assert(numbered_device<cuda_device>);
 
 }  // namespace zero::inline ZERO_ABI

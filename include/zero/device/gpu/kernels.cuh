@@ -16,7 +16,9 @@
 #include <zero/device/gpu/peer_sum.cuh>
 #include <zero/device/gpu/sum.cuh>
 #include <zero/device/gpu/update.cuh>
+#include <zero/device/kernel_concepts.hpp>
 #include <zero/device/update_arguments.hpp>
+#include <zero/optim/adamw.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
@@ -335,5 +337,10 @@ struct gpu_kernels {
                          detail::aligned_for_vectors(from, to));
   }
 };
+
+static_assert(kernels_of<gpu_kernels, cudaStream_t, AdamW, bf16, float>);
+static_assert(kernels_of<gpu_kernels, cudaStream_t, AdamW, fp16, fp16>);
+static_assert(preloading_kernels<gpu_kernels, AdamW, bf16, float>);
+static_assert(peer_summing_kernels<gpu_kernels, cudaStream_t, peer_reading, bf16, float>);
 
 }  // namespace zero::inline ZERO_ABI
