@@ -12,6 +12,7 @@
 #include <zero/device/stamps.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -13,6 +13,7 @@
 #include <zero/device/host_stream.hpp>
 #include <zero/device/kernel_concepts.hpp>
 #include <zero/policy/concepts.hpp>
+#include <zero/policy/device.hpp>
 
 #include <array>
 #include <atomic>
