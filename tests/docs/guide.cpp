@@ -182,7 +182,9 @@ void backward(Engine& engine, float value) {
   }
   for (int h = 2; h-- > 0;) {
     auto head = engine.backward(&Model::heads, h);
-    add(head.grads(), value);  // zero at the first request of a pass
+    assert(head.grads()[0] == 0);  // zeroed at the first request of a pass ...
+    add(head.grads(), value);
+    assert(head.grads()[0] == value);  // ... and kept at all others
   }
   for (int l = depth; l-- > 0;) {
     auto layer = engine.backward(&Model::layers, l);
@@ -192,12 +194,12 @@ void backward(Engine& engine, float value) {
   }
   {
     auto embed = engine.backward(&Model::embed);  // the second visit finds what the first one left
-    assert(embed.accumulate());
+    assert(embed.accumulate());                   // so `grads(zero::overwrite)` would throw
     assert(zero::to_float(embed.grads().tokens[7]) == value);
     add(embed.grads().tokens, value);
   }
-  auto positions = engine.backward(&Model::positions);  // frozen: opened all the same ...
-  assert(positions.grads().data() == nullptr);
+  auto positions = engine.backward(&Model::positions);  // frozen, but in the program
+  assert(positions->data() != nullptr && positions.grads().data() == nullptr);
 }
 
 // [backward]
