@@ -2,7 +2,7 @@
 #include <zero/zero.hpp>
 
 struct Model {
-  BOOST_HANA_DEFINE_STRUCT(Model, (zero::Tensor<float, 1000>, weight));
+  BOOST_HANA_DEFINE_STRUCT(Model, (zero::Tensor<float, 10'000>, weight));
 };
 
 int main() {
@@ -12,7 +12,7 @@ int main() {
     Engine engine(Model(), std::move(communicator));
     for (int step = 0; step < 400; ++step) {
       for ([[maybe_unused]] auto micro : engine.micro_steps(1)) {
-        std::vector<double> error(1000, -engine.rank());  // each rank has data of its own
+        std::vector<double> error(10'000, -engine.rank());  // each rank has data of its own
         auto weight = engine.forward(&Model::weight);
         std::transform(error.begin(), error.end(), weight->data(), error.begin(), std::plus());
         weight.close();
@@ -20,7 +20,7 @@ int main() {
       }
       engine.step({.lr = 0.01});
     }
-    norm = engine.result().norm;  // of the ranks' mean gradient: 47 in the first step
+    norm = engine.result().norm;  // of the ranks' mean gradient: 150 in the first step
   });
-  return norm < 1 ? 0 : 1;
+  return norm < 2 ? 0 : 1;
 }
