@@ -217,11 +217,11 @@ void initial_values(zero::parameter_view const& parameter,
 constexpr float gradient = 0.5F;  // of each element, on each rank and in each micro-step
 
 template <class Engine>
-void train_step(Engine& engine, std::int64_t micro_steps) {
+void train_step(Engine& engine, std::int64_t micro_steps, float value = gradient) {
   for (auto const micro : engine.micro_steps(micro_steps)) {
     assert(micro.index < micro.count && micro.count == micro_steps);
     forward(engine);
-    backward(engine, gradient);
+    backward(engine, value);
   }
   engine.step({.lr = 1e-3});
 }
@@ -319,20 +319,23 @@ void read_and_write(Engine<2>& engine) {
   auto const hash = engine.parameters_hash();
   engine.set_full(load);  // values alone: moments and step count stay
   assert(engine.parameters_hash() == hash && engine.completed_steps() == 1);
-  train_step(engine, 1);
-  assert(engine.result().step == 2);
+  train_step(engine, 1, 0.0F);
+  assert(engine.result().step == 2 && engine.parameters_hash() != hash);  // moments moved it
   engine.initialize(load);  // training begins anew: no moments, step count 0
   assert(engine.parameters_hash() == hash && engine.completed_steps() == 0);
-  train_step(engine, 1);
-  assert(engine.result().step == 1);
+  train_step(engine, 1, 0.0F);
+  assert(engine.result().step == 1 && engine.parameters_hash() == hash);  // nothing moved it
   static_cast<void>(engine.replica_hash());  // throws if the ranks' parameters differ
 }
 
 // [full]
 // [one_engine]
 void use_one_engine() {
-  zero::Local::run(4, [](zero::local_communicator communicator) {
-    Engine<2> engine(Model(depth, width), std::move(communicator), {.clip_norm = 1});
+  Engine<2>::options options;
+  options.clip_norm = 1;
+  options.optimizer.weight_decay = 0;
+  zero::Local::run(4, [&](zero::local_communicator communicator) {
+    Engine<2> engine(Model(depth, width), std::move(communicator), options);
     engine.initialize(initial_values);
     look_at_results(engine);
     look_at_memory(engine);
@@ -365,9 +368,7 @@ void tuning_step(Engine& engine, float value, zero::step_options const& numbers 
 // [numbers]
 void sum_over_tokens() {
   zero::Local::run(4, [](zero::local_communicator communicator) {
-    Tuner engine(Tuned(),
-                 std::move(communicator),
-                 {.mean = false});  // the sum over 4 ranks and 2 micro-steps
+    Tuner engine(Tuned(), std::move(communicator), {.mean = false});     // 4 ranks, 2 micro-steps
     tuning_step(engine, 1.0F, {.lr = 0.1, .gradient_scale = 1.0 / 16});  // 16 tokens a step
     assert(std::abs(engine.result().norm - 8.0 / 16 * std::sqrt(10'000)) < 1e-9);
     tuning_step(engine, 0.0F);
