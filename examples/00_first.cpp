@@ -13,9 +13,9 @@ int main() {
     for (int step = 0; step < 400; ++step) {
       for ([[maybe_unused]] auto micro : engine.micro_steps(1)) {
         std::vector<double> error(10'000, -engine.rank());  // each rank has data of its own
-        auto weight = engine.forward(&Model::weight);
-        std::transform(error.begin(), error.end(), weight->data(), error.begin(), std::plus());
-        weight.close();
+        auto unit = engine.forward(&Model::weight);
+        std::ranges::transform(error, std::span(unit->data(), 10'000), error.begin(), std::plus());
+        unit.close();
         std::ranges::copy(error, engine.backward(&Model::weight).grads(zero::overwrite).data());
       }
       engine.step({.lr = 0.01});

@@ -311,7 +311,7 @@ void read_and_write(Engine<2>& engine) {
     whole.resize(parameter.elements);
     std::ranges::copy(window, whole.begin() + first);
   });
-  assert(windows > 1 && saved["embed.tokens"].size() == 1200 * width);
+  assert(windows > 1 && std::ssize(saved["embed.tokens"]) == 1200 * width);
   auto const load =
       [&](zero::parameter_view const& parameter, std::int64_t first, std::span<float> window) {
         std::copy_n(saved[parameter.name].begin() + first, window.size(), window.begin());
