@@ -14,6 +14,7 @@ cmake_minimum_required(VERSION 3.25)
 # region in the file's order, so that its blocks one after the other are the program. Besides, a name in backticks that begins with `zero::` must occur in the headers.
 set(failed "")
 
+cmake_path(ABSOLUTE_PATH ROOT)  # file(GLOB) finds nothing below a relative one
 file(GLOB documents RELATIVE "${ROOT}" "${ROOT}/*.md" "${ROOT}/docs/*.md" "${ROOT}/docs/*/*.md")
 file(GLOB_RECURSE headers "${ROOT}/include/zero/*.hpp" "${ROOT}/include/zero/*.cuh")
 set(words "")
@@ -102,6 +103,8 @@ function(check_whole document path shown)
     endif()
   endforeach()
   if(NOT regions STREQUAL shown)
+    list(JOIN regions " " regions)
+    list(JOIN shown " " shown)
     list(APPEND failed "${document}: ${path} has the regions ${regions} and the document shows ${shown}")
   endif()
   set(failed "${failed}" PARENT_SCOPE)
