@@ -39,6 +39,7 @@ set(
   zero/detail/typed_ranges.hpp
 )
 
+cmake_path(ABSOLUTE_PATH ROOT)  # file(GLOB) finds nothing below a relative one
 file(GLOB_RECURSE headers RELATIVE "${ROOT}/include" "${ROOT}/include/zero/*.hpp" "${ROOT}/include/zero/*.cuh")
 set(expected_tests "")
 foreach(header IN LISTS headers)

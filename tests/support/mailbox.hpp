@@ -7,6 +7,7 @@
 #include <zero/core/error.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/policy/communicator.hpp>
 #include <zero/policy/concepts.hpp>
 
 #include <condition_variable>

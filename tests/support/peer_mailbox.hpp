@@ -8,6 +8,7 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/policy/communicator.hpp>
 #include <zero/policy/concepts.hpp>
 
 #include <algorithm>

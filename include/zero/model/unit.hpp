@@ -215,8 +215,9 @@ template <class Model>
   return units;
 }
 
-/// The unit of `model.*pointer`, or of its element `index`. Units are numbered in the order of the
-/// description: each member is a unit, or each element of a member that is an array or a vector.
+/// The unit of the member that `pointer` names, or of its element `index`. Units are numbered in
+/// the order of the description: each member is a unit, or each element of a member that is an
+/// array or a vector.
 /// Allocates nothing, and takes a comparison of addresses a member (where elements are optional,
 /// also a look at those before). Not collective.
 /// @param index which element of an array or vector, by its place there; 0 for other members.
