@@ -10,6 +10,7 @@
 #include <zero/detail/engine_setup.hpp>
 #include <zero/detail/full_access.hpp>
 #include <zero/detail/micro_step_loop.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/device/host.hpp>
 #include <zero/device/host_kernels.hpp>
 #include <zero/fwd.hpp>
@@ -98,8 +99,7 @@ class basic_zero_engine {
       engine_setup<Model, Stage, Precision, Accumulate, Reduction, Optimizer, Communicator, Device>;
   using core_type = detail::engine_core<typename setup::types>;
   static_assert(detail::check_model_precision<Precision, Model>::value);
-  static constexpr bool has_graphs =
-      requires(typename core_type::device_type& device) { device.begin_capture(); };
+  static constexpr bool has_graphs = graph_device<typename core_type::device_type>;
 
  public:
   /// The user's container.
@@ -415,8 +415,7 @@ class basic_zero_engine {
   /// only. Not collective. Throws nothing; a failure is thrown by the next call.
   template <class Stream>
   void join(Stream stream) {
-    constexpr bool has_streams =
-        requires(typename core_type::device_type& device) { device.make_wait(stream); };
+    constexpr bool has_streams = stream_ordering_device<typename core_type::device_type, Stream>;
     static_assert(has_streams,
                   "zero::ZeroEngine: join takes a stream of the engine's device, e.g. a "
                   "cudaStream_t with zero::Cuda; zero::Host has none: call result(), which returns "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <zero/core/error.hpp>
+#include <zero/device/abilities.hpp>
 #include <zero/model/program.hpp>
 #include <zero/version.hpp>
 
@@ -70,8 +71,7 @@ class lease_base {
   /// @throws logic_error after the close
   template <class Stream>
   void used_on(Stream stream) {
-    constexpr bool has_streams =
-        requires(typename Core::device_type& device) { device.include(stream); };
+    constexpr bool has_streams = stream_ordering_device<typename Core::device_type, Stream>;
     static_assert(has_streams,
                   "zero: used_on takes a stream of the engine's device, e.g. a cudaStream_t with "
                   "zero::Cuda; zero::Host has none: leave the call out, and have other threads "

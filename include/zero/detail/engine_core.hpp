@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/core/error.hpp>
 #include <zero/detail/control_block.hpp>
@@ -41,14 +42,6 @@ struct engine_types {
   using parameter_type = Parameter;
   using bodies = operations<Device, Communicator, Optimizer, Parameter, NativeAccumulate>;
 };
-
-/// Whether calls that are in flight when a communicator fails may leave undefined bytes behind:
-/// where something has to watch them and to cut them short. Others fail inside the call.
-template <class Communicator>
-inline constexpr bool cut_short_by_failure =
-    requires(Communicator& c, typename Communicator::stream_type s, collective_tag const& tag) {
-      c.begin_watch(s, tag);
-    };
 
 /// What an engine does, without the type of the user's container: memory, schedule, leases by unit
 /// number, steps and results. Every public call of the engine ends here.
@@ -370,8 +363,8 @@ class engine_core {
       seen_steps_ = executor_.completed();
       return seen_steps_;
     }
-    return !cut_short_by_failure<communicator_type> && memory_answers() ? executor_.completed()
-                                                                        : seen_steps_;
+    return !watching_communicator<communicator_type> && memory_answers() ? executor_.completed()
+                                                                         : seen_steps_;
   }
 
   [[nodiscard]] float const* loss_scale() const { return &control_.state()->loss_scale; }
@@ -391,11 +384,11 @@ class engine_core {
   [[nodiscard]] rank_exchange<engine_core>& exchange() { return exchange_; }
 
   /// Waits for all that was enqueued, and throws a failure of this rank's alone; of any rank where
-  /// that may have left undefined bytes here.
+  /// that may have left undefined bytes here, because what was in flight is cut short.
   void settle() {
     device_.finish();
     device_.check();
-    if constexpr (cut_short_by_failure<communicator_type>) {
+    if constexpr (watching_communicator<communicator_type>) {
       communicator_.check();
     }
     executor_.joined();
@@ -442,10 +435,7 @@ class engine_core {
  private:
   /// The device, which has to be the communicator's: known before anything is allocated on it.
   [[nodiscard]] device_type& shared_device() {
-    if constexpr (requires {
-                    { communicator_.device() } -> std::convertible_to<int>;
-                    { device_.ordinal() } -> std::convertible_to<int>;
-                  }) {
+    if constexpr (numbered_communicator<communicator_type> && numbered_device<device_type>) {
       if (communicator_.device() != device_.ordinal()) {
         throw logic_error(
             "zero::ZeroEngine: the communicator works on GPU " +
@@ -510,7 +500,7 @@ class engine_core {
   /// Whether what was enqueued before a failure has run: after a fault of a GPU nothing of its
   /// memory can be read any more.
   [[nodiscard]] bool memory_answers() noexcept {
-    if constexpr (requires { device_.download(nullptr, nullptr, std::int64_t{}); }) {
+    if constexpr (separate_memory_device<device_type>) {
       try {
         std::int64_t applied = -1;
         kernels::copy(device_.stream(queue::comm),
@@ -582,7 +572,7 @@ class engine_core {
 
   /// Has a communicator that watches its operations watch those of a graph.
   void watch_replay(bool begins) {
-    if constexpr (cut_short_by_failure<communicator_type>) {
+    if constexpr (watching_communicator<communicator_type>) {
       collective_tag const tag{.step = steps_ + 1, .operation_name = "replay"};
       device_.enqueue(queue::compute, [this, begins, tag](stream s) {
         if (begins) {
@@ -598,10 +588,7 @@ class engine_core {
   template <class F>
   void for_registered_pools(F&& f) const {
     auto const travel = travel_of(plan_);
-    bool sources = true;
-    if constexpr (requires { communicator_.registers_sources(); }) {
-      sources = communicator_.registers_sources();
-    }
+    bool const sources = communicator_.registers_sources();
     for (int i = 0; i < pool_count; ++i) {
       auto const p = static_cast<pool>(i);
       auto const& t = travel[static_cast<std::size_t>(i)];
@@ -613,7 +600,7 @@ class engine_core {
 
   /// Tells a communicator that can make use of it where the pools lie that collectives touch.
   void register_pools() {
-    if constexpr (requires { communicator_.register_memory(nullptr, std::int64_t{}); }) {
+    if constexpr (registering_communicator<communicator_type>) {
       for_registered_pools([this](pool p) {
         communicator_.register_memory(memory_.base(p), memory_.allocated_bytes(p));
       });
@@ -621,7 +608,7 @@ class engine_core {
   }
 
   void deregister_pools() noexcept {
-    if constexpr (requires { communicator_.deregister_memory(nullptr); }) {
+    if constexpr (registering_communicator<communicator_type>) {
       for_registered_pools([this](pool p) { communicator_.deregister_memory(memory_.base(p)); });
     }
   }
