@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 
 set(zero_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/zero")
 
-foreach(library IN ITEMS zero zero_cuda zero_nccl)
+foreach(library IN ITEMS zero_host zero_cuda zero_nccl)
   install(
     TARGETS ${library}
     EXPORT ${library}_targets
