@@ -87,9 +87,9 @@ class engine_core {
     device_.on_failure([this](std::exception_ptr error) { tell_others(error); });
     if (options.stress.delay != nullptr) {
       device_.set_delay([delay = options.stress.delay](queue q, auto... s) {
-        void* stream = nullptr;
-        ((stream = s), ...);  // a GPU's hook has a stream, the host's has none
-        delay(q, stream);
+        void* of_queue = nullptr;
+        ((of_queue = s), ...);  // a GPU's hook has a stream, the host's has none
+        delay(q, of_queue);
       });
     }
     start(loss_scaling);
@@ -245,14 +245,14 @@ class engine_core {
 
   /// The compute queue waits for what is in a stream of the user's.
   template <class Stream>
-  void used_on(Stream stream) {
-    device_.include(stream);
+  void used_on(Stream users) {
+    device_.include(users);
   }
 
   /// A stream of the user's waits for what is in all queues.
   template <class Stream>
-  void join(Stream stream) {
-    device_.make_wait(stream);
+  void join(Stream users) {
+    device_.make_wait(users);
   }
 
   // --- timeline
