@@ -9,6 +9,10 @@
 // Every public name of the library that can be declared ahead, and the one place that states the
 // defaults of the policies. Include this, and never declare the names yourself.
 
+// X11 defines a macro of this name; the user's is in force again below.
+#pragma push_macro("None")
+#undef None
+
 namespace zero::inline ZERO_ABI {
 
 // core
@@ -117,3 +121,5 @@ struct default_policies {
 };
 
 }  // namespace zero::inline ZERO_ABI
+
+#pragma pop_macro("None")
