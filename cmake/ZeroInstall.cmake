@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the headers and a package that `find_package(zero [COMPONENTS cuda nccl])` finds. What is installed does not
 # depend on the machine: the package looks for CUDA and NCCL where it is used, and only when asked for them.
-include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
-
-set(zero_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/zero")
-
-foreach(library IN ITEMS zero zero_cuda zero_nccl)
+foreach(library IN ITEMS zero_host zero_cuda zero_nccl)
   install(
     TARGETS ${library}
     EXPORT ${library}_targets
@@ -16,16 +11,6 @@ foreach(library IN ITEMS zero zero_cuda zero_nccl)
   install(EXPORT ${library}_targets NAMESPACE zero:: DESTINATION "${zero_package_dir}")
 endforeach()
 
-configure_package_config_file(
-  "${CMAKE_CURRENT_LIST_DIR}/zero-config.cmake.in"
-  "${PROJECT_BINARY_DIR}/zero-config.cmake"
-  INSTALL_DESTINATION "${zero_package_dir}"
-)
-write_basic_package_version_file(
-  "${PROJECT_BINARY_DIR}/zero-config-version.cmake"
-  COMPATIBILITY SameMinorVersion
-  ARCH_INDEPENDENT
-)
 install(
   FILES
     "${PROJECT_BINARY_DIR}/zero-config.cmake"

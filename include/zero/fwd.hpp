@@ -10,6 +10,10 @@
 // each is defined whole, with its default, in its file of policy/. Include this, and never declare
 // the names yourself.
 
+// X11 defines a macro of this name; the user's is in force again below.
+#pragma push_macro("None")
+#undef None
+
 namespace zero::inline ZERO_ABI {
 
 // core
@@ -93,3 +97,5 @@ template <class Model, class Policies>
 class basic_zero_engine;
 
 }  // namespace zero::inline ZERO_ABI
+
+#pragma pop_macro("None")

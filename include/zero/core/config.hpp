@@ -13,7 +13,8 @@
 #endif
 
 #if ZERO_DETAIL_CPLUSPLUS < 202002L
-#  error "zero: this library is C++20; compile with -std=c++20 (nvcc too: -std=c++20)."
+#  error \
+      "zero: this library is C++20; compile with -std=c++20 (nvcc too: -std=c++20). With CMake, link zero::zero or zero::cuda, and leave CMAKE_CUDA_STANDARD unset: an older one overrides the flag that zero::cuda brings."
 #endif
 
 #if defined(__clang__) && defined(__FAST_MATH__)

@@ -63,16 +63,16 @@ class Tensor : public detail::tensor_base {
   constexpr Tensor()
       : tensor_base{nullptr, static_shape_, {}} {}
 
-  /// @param extents  the shape
-  /// @param traits   what is special about this parameter
-  explicit constexpr Tensor(zero::shape const& extents, parameter_traits const& traits = {})
+  /// @param of_shape  the shape
+  /// @param special   what is special about this parameter
+  explicit constexpr Tensor(zero::shape const& of_shape, parameter_traits const& special = {})
     requires(!is_static)
-      : tensor_base{nullptr, extents, traits} {}
+      : tensor_base{nullptr, of_shape, special} {}
 
-  /// @param traits  what is special about this parameter
-  constexpr Tensor(parameter_traits const& traits)
+  /// @param special  what is special about this parameter
+  constexpr Tensor(parameter_traits const& special)
     requires is_static
-      : tensor_base{nullptr, static_shape_, traits} {}
+      : tensor_base{nullptr, static_shape_, special} {}
 
   /// @return the first element, row by row without gaps; null while no lease of the unit is open.
   [[nodiscard]] ZERO_HOST_DEVICE T* data() noexcept { return static_cast<T*>(address); }

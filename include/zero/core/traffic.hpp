@@ -115,10 +115,10 @@ class traffic_counters {
   /// Counts one call of this rank. Nothing is counted in a world of one rank.
   void add(collective operation, std::int64_t bytes, int ranks, bool is_root = true) noexcept {
     if (ranks > 1) {
-      auto& entry = entries_[static_cast<std::size_t>(operation)];
-      entry.count.fetch_add(1, std::memory_order_relaxed);
-      entry.bytes.fetch_add(sent_bytes(operation, bytes, ranks, is_root),
-                            std::memory_order_relaxed);
+      auto& counters = entries_[static_cast<std::size_t>(operation)];
+      counters.count.fetch_add(1, std::memory_order_relaxed);
+      counters.bytes.fetch_add(sent_bytes(operation, bytes, ranks, is_root),
+                               std::memory_order_relaxed);
     }
   }
 

@@ -79,14 +79,14 @@ class executor {
     }
     auto const point = static_cast<std::size_t>(cursor_.position()) + 1;
     cursor_.advance();
-    auto& visit = visits_[static_cast<std::size_t>(token.unit)];
+    auto& current = visits_[static_cast<std::size_t>(token.unit)];
     if (!token.open) {
-      end_visit(visit);
+      end_visit(current);
     }
     issue_point(point);
     check();  // a wait for a peer that failed has returned with nothing to show
     if (token.open) {
-      begin_visit(visit, token);
+      begin_visit(current, token);
     }
     return segment_->at(point).front();
   }

@@ -122,11 +122,12 @@ void for_each_named_tensor(std::string const& name, Object& object, F& f) {
 /// The parameters and units of a container, in the order of declaration.
 ///
 /// A container is a Hana struct: defined with BOOST_HANA_DEFINE_STRUCT or adapted with
-/// BOOST_HANA_ADAPT_STRUCT. Its members are tensors, Hana structs, and arrays, vectors and
-/// optionals of those, nested to any depth. Each member of the container itself is a unit, or each
-/// element of a member that is an array or a vector; what lies deeper is flattened into its unit.
-/// An empty optional adds nothing. Linear in the tensors, usable in constant expressions, not
-/// collective.
+/// BOOST_HANA_ADAPT_STRUCT. Hana's macros take 39 members at most; a struct of more is written as
+/// structs in a struct, which changes no order. Its members are tensors, Hana structs, and arrays,
+/// vectors and optionals of those, nested to any depth. Each member of the container itself is a
+/// unit, or each element of a member that is an array or a vector; what lies deeper is flattened
+/// into its unit. An empty optional adds nothing. Linear in the tensors, usable in constant
+/// expressions, not collective.
 template <class Model>
 [[nodiscard]] constexpr model_layout describe(Model const& model) {
   model_layout layout;

@@ -8,6 +8,7 @@
 #include <zero/version.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -17,7 +18,7 @@ namespace detail {
 
 template <int N>
 struct moment_array_of {
-  using type = float (&)[N];
+  using type = float (&)[static_cast<std::size_t>(N)];
 };
 
 template <>

@@ -8,6 +8,10 @@
 #include <cstddef>
 #include <type_traits>
 
+// X11 defines a macro of this name; the user's is in force again below.
+#pragma push_macro("None")
+#undef None
+
 namespace zero::inline ZERO_ABI {
 
 /// Category of `Offload<Tier>`: the memory tier that optimizer state lives in.
@@ -25,6 +29,9 @@ struct offload_category {
 
 /// Argument of `Offload`: everything stays in the memory of the device.
 struct None {};
+
+/// `None` where that is a macro, as in a file that includes the headers of X11.
+using NoTier = None;
 
 namespace detail {
 
@@ -52,3 +59,5 @@ struct Offload {
 static_assert(policy_of<Offload<None>, offload_category>);
 
 }  // namespace zero::inline ZERO_ABI
+
+#pragma pop_macro("None")
