@@ -70,14 +70,14 @@ class engine_core : public engine_steps<Types> {
 
   /// The compute queue waits for what is in a stream of the user's.
   template <class Stream>
-  void used_on(Stream stream) {
-    this->device_.include(stream);
+  void used_on(Stream users) {
+    this->device_.include(users);
   }
 
   /// A stream of the user's waits for what is in all queues.
   template <class Stream>
-  void join(Stream stream) {
-    this->device_.make_wait(stream);
+  void join(Stream users) {
+    this->device_.make_wait(users);
   }
 
   // --- timeline
