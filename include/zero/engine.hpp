@@ -167,7 +167,7 @@ class basic_zero_engine {
     return make_memory_plan(std::move(layout.parameters),
                             layout.units,
                             make_program(model),
-                            setup::config(world, settings));
+                            setup::config(model, world, settings));
   }
 
   // --- values

@@ -145,7 +145,7 @@ void falsified_plan_law(typename Engine::model_type const& model, int ranks) {
   auto const plan = make_plan(parameters.parameters,
                               parameters.units,
                               make_program(model),
-                              setup::config(ranks, typename Engine::options{}));
+                              setup::config(model, ranks, typename Engine::options{}));
   device_type device(0);
   {
     detail::pool_memory<device_type> const right(device, plan, 0);

@@ -7,6 +7,7 @@
 #include <zero/policy/device.hpp>
 #include <zero/policy/offload.hpp>
 #include <zero/policy/optimizer.hpp>
+#include <zero/policy/per_unit.hpp>
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 #include <zero/policy/stage.hpp>
@@ -28,6 +29,7 @@ namespace zero::inline ZERO_ABI {
 ///   whether `P` goes with `Other`, a choice of `Category`, and the sentence, as in
 ///   `communicator_category`.
 using engine_categories = type_list<stage_category,
+                                    per_unit_category,
                                     offload_category,
                                     precision_category,
                                     accumulate_category,

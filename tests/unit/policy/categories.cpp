@@ -49,6 +49,7 @@ inline constexpr bool valid =
 /// The canonical list with stage and colour, and else the defaults.
 template <int Number, class AnyColour>
 using expected_of = policy_list<Stage<Number>,
+                                zero::PerUnit<>,
                                 zero::Offload<zero::None>,
                                 zero::Precision<zero::BF16>,
                                 zero::Accumulate<zero::FP32>,
