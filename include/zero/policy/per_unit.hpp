@@ -17,9 +17,6 @@
 
 namespace zero::inline ZERO_ABI {
 
-template <class... Choices>
-struct PerUnit;
-
 /// Category of `PerUnit<...>`: the units that have another stage than the engine's.
 struct per_unit_category {
   using default_policy = PerUnit<>;  ///< none has
