@@ -125,7 +125,7 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
     return make_memory_plan(std::move(layout.parameters),
                             layout.units,
                             make_program(model),
-                            setup::config(world, settings));
+                            setup::config(model, world, settings));
   }
 
   // --- leases

@@ -49,6 +49,12 @@ struct Ordered;
 
 template <int Number>
 struct Stage;
+template <class Choice>
+struct Default;
+template <auto Member, class... Choices>
+struct For;
+template <class... Choices>
+struct PerUnit;
 template <class Tier>
 struct Offload;
 template <class Format>

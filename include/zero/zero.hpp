@@ -91,6 +91,7 @@
 #include <zero/policy/native.hpp>
 #include <zero/policy/offload.hpp>
 #include <zero/policy/optimizer.hpp>
+#include <zero/policy/per_unit.hpp>
 #include <zero/policy/policy_list.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/policy/precision.hpp>

@@ -8,6 +8,7 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/host.hpp>
+#include <zero/policy/per_unit.hpp>
 #include <zero/policy/stage.hpp>
 
 #include <doctest/doctest.h>
@@ -29,6 +30,14 @@ using stack = zero::test::stack::model<zero::bf16>;
 
 template <class Model, int Stage>
 using engine = zero::laws::engine_on<platform, Model, zero::Stage<Stage>>;
+
+/// Every stage in one model.
+using mixed_engine = zero::laws::engine_on<platform,
+                                           zoo,
+                                           zero::PerUnit<zero::Default<zero::Stage<3>>,
+                                                         zero::For<&zoo::embed, zero::Stage<2>>,
+                                                         zero::For<&zoo::around, zero::Stage<1>>,
+                                                         zero::For<&zoo::gates, zero::Stage<0>>>>;
 
 template <class F>
 void for_stages(F f) {
@@ -54,7 +63,11 @@ void compare_with_allocator(std::vector<zero::pool_bytes> const& pools) {
 }
 
 TEST_CASE("planned is allocated, pool by pool, and follows the closed form") {
-  zero::laws::pools_laws<platform>(zero::test::zoo::make<zero::bf16>(), compare_with_allocator);
+  auto const mixed = zero::test::zoo::make<zero::bf16>();
+  zero::laws::pools_laws<platform>(mixed, compare_with_allocator);
+  zero::laws::training_job job;
+  job.ranks = 3;
+  zero::laws::pools_law<platform, mixed_engine>(job, mixed, compare_with_allocator);
 }
 
 TEST_CASE("slots of equal layers: those open, those ahead, one gradient more") {
@@ -74,12 +87,14 @@ TEST_CASE("the formula is exceeded by at most 0.1 % or 16 MiB") {
     zero::laws::excess_law<engine<stack, Stage>>(huge, {1, 8});
     zero::laws::excess_law<engine<zoo, Stage>>(mixed, {1, 2, 7, 8, 64});
   });
+  zero::laws::excess_law<mixed_engine>(mixed, {1, 2, 7, 8, 64});
 }
 
 TEST_CASE("a plan that is wrong by one granule is caught") {
   auto const mixed = zero::test::zoo::make<zero::bf16>();
   for_stages(
       [&]<int Stage> { zero::laws::falsified_plan_law<platform, engine<zoo, Stage>>(mixed, 3); });
+  zero::laws::falsified_plan_law<platform, mixed_engine>(mixed, 3);
 }
 
 TEST_CASE("nothing is allocated after construction") {
@@ -94,6 +109,8 @@ TEST_CASE("nothing is allocated after construction") {
       zero::laws::nothing_allocated_law<platform, engine<zoo, Stage>>(
           job, mixed, [] { return zero::test::allocations(); });
     });
+    zero::laws::nothing_allocated_law<platform, mixed_engine>(
+        job, mixed, [] { return zero::test::allocations(); });
   }
 }
 

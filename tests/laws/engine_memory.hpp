@@ -50,7 +50,7 @@ void pools_law(training_job const& job, typename Engine::model_type const& model
   CAPTURE(Engine::stage);
   CAPTURE(job.ranks);
   CAPTURE(job.residency_bytes);
-  test::closed_form const expected(model, question_of<Engine>(job));
+  test::closed_form const expected(model, question_of<Engine>(job, model));
   std::mutex mutex;
   Platform::run(job.ranks, [&](auto communicator) {
     auto const engine =
@@ -108,7 +108,7 @@ void slots_law(int ranks) {
     training_job job;
     job.ranks = ranks;
     job.residency_bytes = 0;
-    test::closed_form const form(stack, question_of<Engine>(job));
+    test::closed_form const form(stack, question_of<Engine>(job, stack));
     auto const layer = form.ranges().front().shard * ranks * 2;
     bool const gathers = Engine::stage == 3 && ranks > 1;
     auto const at = [&](pool p) { return plan.pools.rows[static_cast<std::size_t>(p)].bytes; };
@@ -145,7 +145,7 @@ void falsified_plan_law(typename Engine::model_type const& model, int ranks) {
   auto const plan = make_plan(parameters.parameters,
                               parameters.units,
                               make_program(model),
-                              setup::config(ranks, typename Engine::options{}));
+                              setup::config(model, ranks, typename Engine::options{}));
   device_type device(0);
   {
     detail::pool_memory<device_type> const right(device, plan, 0);

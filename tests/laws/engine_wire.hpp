@@ -41,11 +41,13 @@ struct sent {
 };
 
 template <class Engine>
-[[nodiscard]] test::cost_question question_of(training_job const& job) {
+[[nodiscard]] test::cost_question question_of(training_job const& job,
+                                              typename Engine::model_type const& model) {
   using policies = test::setup_of<Engine>;
   test::cost_question q;
   q.ranks = job.ranks;
   q.stage = Engine::stage;
+  q.unit_stages = policies::type::per_unit::unit_stages(model);
   q.micro_steps = job.micro_steps;
   q.native_accumulate = policies::native_accumulate;
   q.native_reduction = policies::native_reduction;
@@ -118,7 +120,7 @@ void wire_law(training_job job, typename Engine::model_type const& model) {
   CAPTURE(job.residency_bytes);
   CAPTURE(job.gather_tied);
   job.evaluate = false;
-  test::closed_form const expected(model, question_of<Engine>(job));
+  test::closed_form const expected(model, question_of<Engine>(job, model));
   auto const all = count_sent<Platform, Engine>(job, model);
   CHECK(static_cast<int>(all.size()) == job.ranks);
   for (auto const& rank : all) {

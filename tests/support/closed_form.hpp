@@ -24,6 +24,7 @@ namespace zero::test {
 struct cost_question {
   int ranks = 1;
   int stage = 0;
+  std::vector<std::int8_t> unit_stages{};  ///< of the container's units, -1 for `stage`; or none
   std::int64_t micro_steps = 1;
   bool native_accumulate = false;
   bool native_reduction = false;
@@ -38,6 +39,7 @@ struct cost_range {
   std::int64_t payload = 0;
   std::int64_t shard = 0;  ///< of one rank, padded
   std::int64_t width = 0;  ///< bytes of a parameter
+  int stage = 0;           ///< of its unit
   bool frozen = false;
   bool kept = false;              ///< whole on every rank in stage 3
   std::int64_t train_groups = 0;  ///< visit groups of a training pass
@@ -66,19 +68,19 @@ class closed_form {
     for (cost_range const& r : ranges_) {
       auto const p = r.width;
       auto const g = accumulator(r);
-      bool const sharded = q_.stage == 3 && !r.kept;
+      bool const sharded = r.stage == 3 && !r.kept;
       if (sharded) {
         add(t, collective::all_gather, r.train_groups * q_.micro_steps, r.shard * p);
       }
       if (r.frozen) {
         continue;
       }
-      if (q_.stage < 2) {
+      if (r.stage < 2) {
         reduce(t, r, q_.micro_steps > 1 ? g : p, 1);
       } else {
         reduce(t, r, p, q_.micro_steps);
       }
-      if (q_.stage == 0) {
+      if (r.stage == 0) {
         add(t, collective::all_gather, 1, r.shard * g);
       } else if (!sharded) {
         add(t, collective::all_gather, 1, r.shard * p);  // publish
@@ -92,7 +94,7 @@ class closed_form {
   [[nodiscard]] traffic evaluation() const {
     traffic t;
     for (cost_range const& r : ranges_) {
-      if (q_.ranks > 1 && q_.stage == 3 && !r.kept) {
+      if (q_.ranks > 1 && r.stage == 3 && !r.kept) {
         add(t, collective::all_gather, r.eval_groups, r.shard * r.width);
       }
     }
@@ -105,27 +107,26 @@ class closed_form {
       auto const share = [&](bool sharded) {
         return sharded && q_.ranks > 1 ? (r.payload + q_.ranks - 1) / q_.ranks : r.payload;
       };
-      auto bytes = share(q_.stage == 3 && !r.kept) * r.width;
+      auto bytes = share(r.stage == 3 && !r.kept) * r.width;
       if (!r.frozen) {
-        bytes += share(q_.stage >= 2) * accumulator(r) + share(q_.stage >= 1) * state(r);
+        bytes += share(r.stage >= 2) * accumulator(r) + share(r.stage >= 1) * state(r);
       }
       return bytes;
     });
   }
 
   [[nodiscard]] std::int64_t parameter_bytes() const {
-    return sum([&](cost_range const& r) { return held(r, q_.stage == 3 && !r.kept) * r.width; });
+    return sum([&](cost_range const& r) { return held(r, r.stage == 3 && !r.kept) * r.width; });
   }
 
   [[nodiscard]] std::int64_t gradient_bytes() const {
-    return sum([&](cost_range const& r) {
-      return r.frozen ? 0 : held(r, q_.stage >= 2) * accumulator(r);
-    });
+    return sum(
+        [&](cost_range const& r) { return r.frozen ? 0 : held(r, r.stage >= 2) * accumulator(r); });
   }
 
   [[nodiscard]] std::int64_t optimizer_bytes() const {
     return sum(
-        [&](cost_range const& r) { return r.frozen ? 0 : held(r, q_.stage >= 1) * state(r); });
+        [&](cost_range const& r) { return r.frozen ? 0 : held(r, r.stage >= 1) * state(r); });
   }
 
   /// The two receive buffers of the ordered reduction.
@@ -134,7 +135,7 @@ class closed_form {
     for (cost_range const& r : ranges_) {
       if (q_.ranks > 1 && !q_.native_reduction && !r.frozen) {
         // Runs with several micro-steps may follow in stages 0 and 1.
-        for (auto const w : {r.width, q_.stage < 2 ? accumulator(r) : r.width}) {
+        for (auto const w : {r.width, r.stage < 2 ? accumulator(r) : r.width}) {
           most = std::max(most, (q_.ranks - 1) * w * std::min(r.shard, piece(w)));
         }
       }
@@ -245,6 +246,8 @@ class closed_form {
       r.shard = up((end + q_.ranks - 1) / q_.ranks, granule);
       auto const u = static_cast<std::size_t>(unit);
       bool const own = unit < description.units;
+      r.stage =
+          own && u < q_.unit_stages.size() && q_.unit_stages[u] >= 0 ? q_.unit_stages[u] : q_.stage;
       r.kept = !own || (tied_[u] && !q_.gather_tied);
       r.train_groups = own ? train_groups_[u] : 0;
       r.eval_groups = own ? eval_groups_[u] : 0;

@@ -3,6 +3,7 @@
 
 #include <zero/model/type_list.hpp>
 #include <zero/policy/categories.hpp>
+#include <zero/policy/policy_list.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/policy/stage.hpp>
 
@@ -22,6 +23,13 @@ struct colour_category {
   struct check_given_once {
     static constexpr bool value = true;
     static_assert(Count <= 1, "zero::test: Colour<N> was given more than once; keep one.");
+  };
+
+  template <bool Alone>
+  struct check_brought {
+    static constexpr bool value = true;
+    static_assert(Alone,
+                  "zero::test: Staged<N> brings Stage<N> with it; remove one of the two stages.");
   };
 
   template <class P>
@@ -48,6 +56,14 @@ struct colour_category {
 template <int Number>
 struct Colour {
   using policy_category = colour_category;
+  static constexpr int value = Number;
+};
+
+/// A colour that chooses the stage as well.
+template <int Number>
+struct Staged {
+  using policy_category = colour_category;
+  using brings = policy_list<Stage<Number>>;
   static constexpr int value = Number;
 };
 

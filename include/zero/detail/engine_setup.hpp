@@ -31,6 +31,7 @@ namespace zero::inline ZERO_ABI::detail {
 template <class Model, class Policies>
 struct engine_setup {
   using stage = policy_of_t<Policies, stage_category>;
+  using per_unit = policy_of_t<Policies, per_unit_category>;
   using precision = policy_of_t<Policies, precision_category>;
   using optimizer = policy_of_t<Policies, optimizer_category>;
   using communicator = policy_of_t<Policies, communicator_category>;
@@ -48,13 +49,16 @@ struct engine_setup {
                              optimizer,
                              parameter_type,
                              native_accumulate>;
+  static_assert(check_own_members<per_unit, Model>::value);
 
-  /// The plan's configuration for `world` ranks.
-  [[nodiscard]] static constexpr plan_config config(int world,
+  /// The plan's configuration for `model` on `world` ranks.
+  [[nodiscard]] static constexpr plan_config config(Model const& model,
+                                                    int world,
                                                     engine_options<optimizer> const& options) {
     plan_config c;
     c.world = world;
     c.stage = stage::value;
+    c.unit_stages = per_unit::unit_stages(model);
     c.native_accumulate = native_accumulate;
     c.native_reduction = native_reduction;
     c.averages_on_wire = native_reduction && std::is_same_v<parameter_type, fp16>;
@@ -110,8 +114,10 @@ struct engine_setup {
     expects(!layout.parameters.empty(),
             "zero::ZeroEngine: the container has no tensors; give its vectors and optionals their "
             "elements before the engine takes it");
-    auto plan = make_plan(
-        layout.parameters, layout.units, make_program(model), config(communicator.size(), options));
+    auto plan = make_plan(layout.parameters,
+                          layout.units,
+                          make_program(model),
+                          config(model, communicator.size(), options));
     auto bound = bind(model, gradients);
     if constexpr (on_host && sizeof...(DeviceArguments) == 0) {
       return std::make_unique<engine_core<types>>(std::move(plan),

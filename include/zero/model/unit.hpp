@@ -161,12 +161,9 @@ template <class Member>
   }
 }
 
-/// The error of a look-up: says which member and element, and what is wrong with it.
+/// The name of a member; empty if the description does not list it.
 template <class Model, class Member>
-[[noreturn]] void throw_no_unit(Model const& model,
-                                Member Model::* pointer,
-                                std::int64_t index,
-                                std::int64_t position) {
+[[nodiscard]] std::string name_of_member(Model const& model, Member Model::* pointer) {
   std::string name;
   members_of<Model>::for_each_named(model, [&](char const* member_name, auto const& member) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Member>) {
@@ -175,6 +172,16 @@ template <class Model, class Member>
       }
     }
   });
+  return name;
+}
+
+/// The error of a look-up: says which member and element, and what is wrong with it.
+template <class Model, class Member>
+[[noreturn]] void throw_no_unit(Model const& model,
+                                Member Model::* pointer,
+                                std::int64_t index,
+                                std::int64_t position) {
+  auto const name = name_of_member(model, pointer);
   if (name.empty()) {
     throw logic_error(
         "zero: this member is not listed in the description of its struct; add it to "

@@ -7,6 +7,7 @@
 #include <zero/policy/device.hpp>
 #include <zero/policy/offload.hpp>
 #include <zero/policy/optimizer.hpp>
+#include <zero/policy/per_unit.hpp>
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
 #include <zero/policy/stage.hpp>
@@ -21,11 +22,14 @@ namespace zero::inline ZERO_ABI {
 /// - `check_given_once<Count>`: the sentence for a list that names more than one;
 /// - if not every policy of the category will do, `accepts<P>` and `check_accepted<P>`: whether `P`
 ///   does, and the sentence, as in `optimizer_category`;
+/// - if a policy of the category chooses for another category too, by a `policy_list` named
+///   `brings`: `check_brought<Alone>`, the sentence for a list in which somebody else does so;
 /// - if not every pair will do, `allows<P, Category, Other>` and `check_allowed<P, Category,
 /// Other>`:
 ///   whether `P` goes with `Other`, a choice of `Category`, and the sentence, as in
 ///   `communicator_category`.
 using engine_categories = type_list<stage_category,
+                                    per_unit_category,
                                     offload_category,
                                     precision_category,
                                     accumulate_category,

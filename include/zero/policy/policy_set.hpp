@@ -49,13 +49,27 @@ inline constexpr bool accepted_v = true;
 template <has_acceptance_rule P>
 inline constexpr bool accepted_v<P> = P::policy_category::template accepts<P>;
 
+/// Whether each policy of `Brought` is the only choice of its category in `List`.
+template <class Brought, class List>
+inline constexpr bool only_choices_v = false;
+template <class... Brought, class... Ps>
+inline constexpr bool only_choices_v<policy_list<Brought...>, policy_list<Ps...>> =
+    ((count_of<typename Brought::policy_category, Ps...> == 1) && ... && true);
+
+/// Whether nobody else in `List` chooses for the categories that `P` chooses for along with its
+/// own.
+template <class P, class List>
+inline constexpr bool brings_alone_v =
+    only_choices_v<typename brought_by<P>::type, typename with_brought<List>::type>;
+
 /// Whether every argument is a policy that its category accepts, and none is given twice.
 template <class List, class Categories>
 inline constexpr bool valid_arguments_v = false;
 template <class... Ps, class... Categories>
 inline constexpr bool valid_arguments_v<policy_list<Ps...>, type_list<Categories...>> =
     (is_choice_v<Ps, type_list<Categories...>> && ... && true) && (accepted_v<Ps> && ... && true) &&
-    ((count_of<Categories, Ps...> <= 1) && ...);
+    ((count_of<Categories, Ps...> <= 1) && ...) &&
+    (brings_alone_v<Ps, policy_list<Ps...>> && ... && true);
 
 /// Judges one argument. One instantiation an argument, so that compilers name the culprit.
 template <class P, class Categories>
@@ -82,6 +96,13 @@ struct require_accepted : std::true_type {};
 template <has_acceptance_rule P>
 struct require_accepted<P> : P::policy_category::template check_accepted<P> {};
 
+/// Judges what one argument brings with it.
+template <class P, bool Alone>
+struct require_brought : std::true_type {};
+
+template <brings_policies P, bool Alone>
+struct require_brought<P, Alone> : P::policy_category::template check_brought<Alone> {};
+
 /// Judges the arguments one by one, and how many there are of each category.
 template <class List, class Categories>
 struct check_policies;
@@ -92,6 +113,8 @@ struct check_policies<policy_list<Ps...>, type_list<Categories...>> {
   static_assert((require_policy<Ps, type_list<Categories...>>::value && ... && true));
   static_assert((require_accepted<Ps>::value && ... && true));
   static_assert((Categories::template check_given_once<count_of<Categories, Ps...>>::value && ...));
+  static_assert((require_brought<Ps, brings_alone_v<Ps, policy_list<Ps...>>>::value && ... &&
+                 true));
 };
 
 /// Judges one choice beside another by the rules of its category.

@@ -5,6 +5,8 @@
 #include "tests/support/zoo.hpp"
 
 #include <zero/core/dtype.hpp>
+#include <zero/policy/per_unit.hpp>
+#include <zero/policy/stage.hpp>
 
 #include <doctest/doctest.h>
 
@@ -41,6 +43,24 @@ TEST_CASE("a GPU gives the host's bits in every stage, clipped and with a skippe
 TEST_CASE("all stages give the same bits, clipping active and a step skipped") {
   for (int const ranks : {1, 2, 4}) {
     zero::laws::stages_agree<platform>(zoo, ranks);
+  }
+}
+
+TEST_CASE("a GPU gives the host's bits of a mix of stages") {
+  using mix = zero::PerUnit<zero::Default<zero::Stage<3>>,
+                            zero::For<&model::embed, zero::Stage<2>>,
+                            zero::For<&model::around, zero::Stage<1>>,
+                            zero::For<&model::gates, zero::Stage<0>>>;
+  using here = zero::laws::engine_on<platform, model, mix>;
+  using there = zero::laws::engine_on<host, model, mix>;
+  for (int const ranks : {1, 2, 3}) {
+    for (std::int64_t const micro_steps : {1, 3}) {
+      CAPTURE(ranks);
+      CAPTURE(micro_steps);
+      auto const job = zero::laws::clipped_job(ranks, micro_steps);
+      CHECK(zero::laws::train<platform, here>(job, zoo) ==
+            zero::laws::train<host, there>(job, zoo));
+    }
   }
 }
 

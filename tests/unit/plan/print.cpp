@@ -65,6 +65,41 @@ TEST_CASE("a printed plan says where the parameters of a unit are that holds non
   CHECK(without.find("nothing of its own\n") != std::string::npos);
 }
 
+TEST_CASE("a printed plan names the stages of a mix, in its head and at each unit") {
+  zero::test::random_case c;
+  c.units = 4;
+  for (std::int32_t u = 0; u < c.units; ++u) {
+    zero::parameter p;
+    p.elements = 100'000;
+    p.unit = u;
+    c.parameters.push_back(p);
+    zero::test::visit(c.program.forward, zero::phase::forward, u);
+  }
+  c.parameters.push_back(c.parameters.back());
+  c.parameters.back().elements = 10;  // resident
+  for (std::int32_t u = c.units; u-- > 0;) {
+    zero::test::visit(c.program.backward, zero::phase::backward, u);
+  }
+  c.config.world = 2;
+  c.config.stage = 3;
+  c.config.unit_stages = {2, 0, -1, 1};
+  auto const text =
+      zero::to_string(c.plan(), {"vision", "embedding", "text", "head", "(resident parameters)"});
+  CHECK(text.find("stage 3, some units in stage 0 and 1 and 2, 2 ranks, 5 units\n") == 0);
+  auto const row = [&](std::string const& name, std::string const& rest) {
+    auto const line = "  " + name + std::string(24 - name.size(), ' ') + rest + "\n";
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  };
+  row("vision", "gradients, state sharded, stage 2");
+  row("embedding", "whole, stage 0");
+  row("text", "parameters, gradients, state sharded, stage 3");
+  row("head", "state sharded, stage 1");
+  row("(resident parameters)", "gradients, state sharded, stage 3, resident");
+  c.config.unit_stages.clear();
+  CHECK(zero::to_string(c.plan()).find(", stage 3") == std::string::npos);
+}
+
 TEST_CASE("two plans print alike only if they are alike") {
   std::mt19937 random(71);
   for (int round = 0; round < 100; ++round) {

@@ -25,6 +25,7 @@ using zero::Stage;
 using zero::test::Colour;
 using zero::test::colour_category;
 using zero::test::coloured_categories;
+using zero::test::Staged;
 
 /// Every default is a choice of its own category.
 template <class... Categories>
@@ -46,22 +47,31 @@ inline constexpr bool valid =
     zero::detail::valid_policies_v<policy_list<Policies...>, coloured_categories>;
 
 /// The canonical list with stage and colour, and else the defaults.
+template <int Number, class AnyColour>
+using expected_of = policy_list<Stage<Number>,
+                                zero::PerUnit<>,
+                                zero::Offload<zero::None>,
+                                zero::Precision<zero::BF16>,
+                                zero::Accumulate<zero::FP32>,
+                                zero::Reduction<zero::Ordered>,
+                                zero::AdamW,
+                                zero::Local,
+                                zero::Host,
+                                AnyColour>;
+
 template <int Number, int ColourNumber>
-using expected = policy_list<Stage<Number>,
-                             zero::Offload<zero::None>,
-                             zero::Precision<zero::BF16>,
-                             zero::Accumulate<zero::FP32>,
-                             zero::Reduction<zero::Ordered>,
-                             zero::AdamW,
-                             zero::Local,
-                             zero::Host,
-                             Colour<ColourNumber>>;
+using expected = expected_of<Number, Colour<ColourNumber>>;
 
 static_assert(std::is_same_v<resolved<>, expected<0, 0>>, "its default is filled in");
 static_assert(std::is_same_v<resolved<Colour<2>>, expected<0, 2>>);
 static_assert(std::is_same_v<resolved<Stage<1>, Colour<2>, zero::Host>, expected<1, 2>>);
 static_assert(std::is_same_v<resolved<Colour<2>, zero::Host, Stage<1>>, expected<1, 2>>);
 static_assert(std::is_same_v<resolved<zero::Host, Stage<1>, Colour<2>>, expected<1, 2>>);
+
+// A policy of it chooses for another category.
+static_assert(std::is_same_v<resolved<Staged<2>>, expected_of<2, Staged<2>>>);
+static_assert(std::is_same_v<resolved<zero::Host, Staged<1>>, expected_of<1, Staged<1>>>);
+static_assert(std::is_same_v<policy_of_t<policy_list<Staged<1>>, zero::stage_category>, Stage<1>>);
 
 static_assert(std::is_same_v<policy_of_t<resolved<Colour<2>>, colour_category>, Colour<2>>);
 static_assert(std::is_same_v<policy_of_t<resolved<Colour<2>>, zero::stage_category>, Stage<0>>);
@@ -96,6 +106,15 @@ TEST_CASE("an added category may refuse company, whatever the order") {
   CHECK_FALSE(zero::compatible_v<Colour<1>, Stage<3>>);
   CHECK_FALSE(zero::compatible_v<Stage<3>, Colour<1>>);
   CHECK(zero::compatible_v<Stage<2>, Colour<1>>);
+}
+
+TEST_CASE("what a policy brings with it is chosen by nobody else") {
+  CHECK(valid<Staged<1>>);
+  CHECK_FALSE(valid<Staged<1>, Stage<2>>);
+  CHECK_FALSE(valid<Stage<1>, Staged<1>>);
+  CHECK_FALSE(zero::compatible_v<Staged<1>, Stage<2>>);
+  CHECK_FALSE(zero::compatible_v<Stage<2>, Staged<1>>);
+  CHECK(zero::compatible_v<Staged<1>, zero::Lion>);
 }
 
 TEST_CASE("the engine's own categories keep their rules beside an added one") {

@@ -8,6 +8,7 @@
 #include <zero/optim/sgd.hpp>
 #include <zero/policy/accumulate.hpp>
 #include <zero/policy/offload.hpp>
+#include <zero/policy/per_unit.hpp>
 #include <zero/policy/policy_set.hpp>
 #include <zero/policy/precision.hpp>
 #include <zero/policy/reduction.hpp>
@@ -36,6 +37,10 @@ struct Cuda {
 
 namespace {
 
+struct Parts {
+  int head;
+};
+
 // A program's own communicator, which one of its own devices does not suit.
 struct Mail {
   using policy_category = zero::communicator_category;
@@ -49,31 +54,33 @@ static_assert(zero::compatible_v<Mail, Abacus>,
               "communicators serve every device, unless they say");
 
 // The expectation, written by hand: a row and a column a policy, '.' allowed, 'x' refused.
-constexpr std::array<std::string_view, 20> expected = {
-    "xxxx................",  // Stage<0>
-    "xxxx................",  // Stage<1>
-    "xxxx................",  // Stage<2>
-    "xxxx................",  // Stage<3>
-    "....x...............",  // Offload<None>
-    ".....xxx............",  // Precision<FP32>
-    ".....xxx............",  // Precision<BF16>
-    ".....xxx............",  // Precision<FP16>
-    "........xx..........",  // Accumulate<FP32>
-    "........xx..........",  // Accumulate<Native>
-    "..........xx........",  // Reduction<Ordered>
-    "..........xx........",  // Reduction<Native>
-    "............xxxx....",  // AdamW
-    "............xxxx....",  // Sgd
-    "............xxxx....",  // PlainSgd
-    "............xxxx....",  // Lion
-    "................xx..",  // Local
-    "................xxx.",  // Nccl
-    ".................xxx",  // Host
-    "..................xx",  // Cuda
+constexpr std::array<std::string_view, 22> expected = {
+    "xxxx.x................",  // Stage<0>
+    "xxxx.x................",  // Stage<1>
+    "xxxx.x................",  // Stage<2>
+    "xxxx.x................",  // Stage<3>
+    "....xx................",  // PerUnit<For<&Parts::head, Stage<1>>>
+    "xxxxxx................",  // PerUnit<Default<Stage<2>>>
+    "......x...............",  // Offload<None>
+    ".......xxx............",  // Precision<FP32>
+    ".......xxx............",  // Precision<BF16>
+    ".......xxx............",  // Precision<FP16>
+    "..........xx..........",  // Accumulate<FP32>
+    "..........xx..........",  // Accumulate<Native>
+    "............xx........",  // Reduction<Ordered>
+    "............xx........",  // Reduction<Native>
+    "..............xxxx....",  // AdamW
+    "..............xxxx....",  // Sgd
+    "..............xxxx....",  // PlainSgd
+    "..............xxxx....",  // Lion
+    "..................xx..",  // Local
+    "..................xxx.",  // Nccl
+    "...................xxx",  // Host
+    "....................xx",  // Cuda
 };
 
-constexpr std::size_t nccl = 17;
-constexpr std::size_t cuda = 19;
+constexpr std::size_t nccl = 19;
+constexpr std::size_t cuda = 21;
 
 template <class... Policies>
 struct table {
@@ -98,6 +105,8 @@ using policies = table<zero::Stage<0>,
                        zero::Stage<1>,
                        zero::Stage<2>,
                        zero::Stage<3>,
+                       zero::PerUnit<zero::For<&Parts::head, zero::Stage<1>>>,
+                       zero::PerUnit<zero::Default<zero::Stage<2>>>,
                        zero::Offload<zero::None>,
                        zero::Precision<zero::FP32>,
                        zero::Precision<zero::BF16>,

@@ -29,6 +29,11 @@ struct Large {
   using policy_category = size_category;
 };
 
+struct Heap {
+  using policy_category = size_category;
+  using brings = zero::policy_list<Round>;
+};
+
 struct Declared;
 
 using zero::policy_list;
@@ -41,6 +46,8 @@ static_assert(std::is_same_v<policy_of_t<policy_list<Large, Round>, shape_catego
 static_assert(std::is_same_v<policy_of_t<policy_list<Square, Round>, shape_category>, Square>);
 static_assert(std::is_same_v<policy_of_t<policy_list<Large>, shape_category>, Plain>);
 static_assert(std::is_same_v<policy_of_t<policy_list<>, size_category>, int>);
+static_assert(std::is_same_v<policy_of_t<policy_list<Heap>, shape_category>, Round>);
+static_assert(std::is_same_v<policy_of_t<policy_list<Heap, Square>, shape_category>, Square>);
 
 }  // namespace
 

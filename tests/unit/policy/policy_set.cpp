@@ -20,8 +20,14 @@ namespace {
 
 struct Model;  // an engine can be named before its container is defined
 
+struct Parts {
+  int head;
+};
+
 using zero::Accumulate;
+using zero::For;
 using zero::Offload;
+using zero::PerUnit;
 using zero::Precision;
 using zero::Reduction;
 using zero::Stage;
@@ -29,6 +35,7 @@ using zero::ZeroEngine;
 
 using defaults = zero::basic_zero_engine<Model,
                                          zero::policy_list<Stage<0>,
+                                                           PerUnit<>,
                                                            Offload<zero::None>,
                                                            Precision<zero::BF16>,
                                                            Accumulate<zero::FP32>,
@@ -39,6 +46,7 @@ using defaults = zero::basic_zero_engine<Model,
 
 using others = zero::basic_zero_engine<Model,
                                        zero::policy_list<Stage<3>,
+                                                         PerUnit<For<&Parts::head, Stage<2>>>,
                                                          Offload<zero::None>,
                                                          Precision<zero::FP16>,
                                                          Accumulate<zero::Native>,
@@ -50,6 +58,7 @@ using others = zero::basic_zero_engine<Model,
 // Each default, said and not said, is the same engine.
 static_assert(std::is_same_v<ZeroEngine<Model>, defaults>);
 static_assert(std::is_same_v<ZeroEngine<Model, Stage<0>>, defaults>);
+static_assert(std::is_same_v<ZeroEngine<Model, PerUnit<>>, defaults>);
 static_assert(std::is_same_v<ZeroEngine<Model, Offload<zero::None>>, defaults>);
 static_assert(std::is_same_v<ZeroEngine<Model, Precision<zero::BF16>>, defaults>);
 static_assert(std::is_same_v<ZeroEngine<Model, Accumulate<zero::FP32>>, defaults>);
@@ -64,6 +73,7 @@ static_assert(std::is_same_v<ZeroEngine<Model,
                                         Reduction<zero::Native>,
                                         Accumulate<zero::Native>,
                                         Precision<zero::FP16>,
+                                        PerUnit<For<&Parts::head, Stage<2>>>,
                                         Stage<3>>,
                              others>);
 
@@ -88,6 +98,7 @@ struct Signs {
 static_assert(std::is_same_v<ZeroEngine<Model, Signs, Mail>,
                              zero::basic_zero_engine<Model,
                                                      zero::policy_list<Stage<0>,
+                                                                       PerUnit<>,
                                                                        Offload<zero::None>,
                                                                        Precision<zero::BF16>,
                                                                        Accumulate<zero::FP32>,
@@ -143,17 +154,19 @@ struct Red {
 
 TEST_CASE("all orders of one set of policies name one engine type") {
   using policies = std::tuple<Stage<3>,
+                              PerUnit<For<&Parts::head, Stage<2>>>,
                               Precision<zero::FP16>,
                               Accumulate<zero::Native>,
                               Reduction<zero::Native>,
                               zero::Lion>;
-  constexpr std::size_t orders = 120;  // 5!
+  constexpr std::size_t orders = 720;  // 6!
   CHECK(orders_that_name_others<policies>(std::make_index_sequence<orders>{}) == orders);
 }
 
 TEST_CASE("any policy of a full set may come first, last or between") {
   // Every place for every policy: the rotations, and the rotations of the reverse.
   using policies = std::tuple<Stage<3>,
+                              PerUnit<For<&Parts::head, Stage<2>>>,
                               Offload<zero::None>,
                               Precision<zero::FP16>,
                               Accumulate<zero::Native>,
@@ -172,10 +185,10 @@ TEST_CASE("any policy of a full set may come first, last or between") {
                             std::tuple_element_t<(2 * size - 1 - I - By) % size, policies>...>,
                  others>;
     };
-    return (rotation(std::integral_constant<std::size_t, R>{}, std::make_index_sequence<8>{}) &&
+    return (rotation(std::integral_constant<std::size_t, R>{}, std::make_index_sequence<9>{}) &&
             ...);
   };
-  CHECK(all(std::make_index_sequence<8>{}));
+  CHECK(all(std::make_index_sequence<9>{}));
 }
 
 TEST_CASE("a list of policies can be asked about without an error") {
