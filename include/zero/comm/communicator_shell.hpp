@@ -17,7 +17,7 @@
 
 namespace zero::inline ZERO_ABI {
 
-/// A model of @ref communicator around a @ref transport: what communicators have in common. It
+/// A model of `communicator` around a `transport`: what communicators have in common. It
 /// judges arguments, counts what is sent, and ends a rank as it should; the transport moves bytes.
 ///
 /// Move-only. One thread at a time makes the collective calls; `abort`, `check` and `counters` may

@@ -12,7 +12,7 @@
 
 namespace zero::inline ZERO_ABI {
 
-/// What moves the bytes of one rank of a @ref communicator, without what all communicators do
+/// What moves the bytes of one rank of a `communicator`, without what all communicators do
 /// alike: `communicator_shell<T>` adds that, and is the communicator.
 ///
 /// **Intuition.** The calls are those of `communicator`, with the same order, tags and streams. The

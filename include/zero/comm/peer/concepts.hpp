@@ -31,7 +31,7 @@ struct peer_words {
 /// watches: over operations that do not end, failures, and the order of the end.
 ///
 /// **Minimal definition**, besides `transport`:
-/// - `B::words`: a @ref peer_words;
+/// - `B::words`: a `peer_words`;
 /// - `device()`: the rank's device;
 /// - `gather(value, what)`: all ranks' values in rank order, of a trivially copyable type.
 ///   Collective, waits, may allocate; `what` is for messages;

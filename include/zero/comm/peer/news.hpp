@@ -18,7 +18,7 @@ namespace zero::inline ZERO_ABI {
 /// What the ranks of one host tell each other of how they end, beside the communicator that knows
 /// them all: who has failed and of what, who has left, whose process is gone.
 ///
-/// Whoever watches over a rank of a @ref peer_base hears and tells it here. One watching thread;
+/// Whoever watches over a rank of a `peer_base` hears and tells it here. One watching thread;
 /// `any_failed` and `hear` may be called by any thread.
 class peer_news {
  public:

@@ -15,8 +15,8 @@
 
 namespace zero::inline ZERO_ABI {
 
-/// A model of @ref communicator whose ranks write and read each other's GPU memory where they share
-/// a host and are asked to (`peer_options::shares`); `Base`, a @ref peer_base, moves all else.
+/// A model of `communicator` whose ranks write and read each other's GPU memory where they share
+/// a host and are asked to (`peer_options::shares`); `Base`, a `peer_base`, moves all else.
 ///
 /// Calls enqueue and return; none waits for the device. The caller's current device is restored. A
 /// stream that is being captured takes them too; the graph's launch belongs between `begin_watch`

@@ -38,7 +38,7 @@ struct peer_options {
 /// A transport of which the ranks of one host, a process each, write and read each other's GPU
 /// memory by CUDA IPC. Gathers and exchanges into memory that all know are copies by copy engines
 /// between two meetings of the streams, sums may read the others' memory, and `Base` moves the
-/// rest. A model of @ref transport; decision 7 says how it works and what it rests on.
+/// rest. A model of `transport`; decision 7 says how it works and what it rests on.
 ///
 /// Without `peer_options::shares`, and in a world of one rank, it is `Base`.
 ///
