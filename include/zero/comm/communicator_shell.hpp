@@ -144,7 +144,7 @@ class communicator_shell {
   /// This rank has failed: its calls, and where the transport can tell the others also theirs,
   /// present and later ones, throw a `peer_error` with this rank and `why`. Any thread; returns at
   /// once; the first failure stays.
-  void abort(std::string why) noexcept { transport().abort(std::move(why)); }
+  void abort(std::string const& why) noexcept { transport().abort(why); }
 
   /// This rank makes no more calls; any later one throws here. Those it has made complete on the
   /// others undisturbed; one that still wants this rank fails. May be called again.

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace zero::inline ZERO_ABI {
 
@@ -41,7 +40,7 @@ concept transport = requires(T& t,
                              dtype type,
                              double prescale,
                              int root,
-                             std::string why) {
+                             std::string const& why) {
   { T::name } -> std::convertible_to<char const*>;
   { observed.rank() } noexcept -> std::same_as<int>;
   { observed.size() } noexcept -> std::same_as<int>;
@@ -53,7 +52,7 @@ concept transport = requires(T& t,
   { t.begin_group() } -> std::same_as<void>;
   { t.end_group() } -> std::same_as<void>;
   { observed.in_group() } noexcept -> std::same_as<bool>;
-  { t.abort(std::move(why)) } noexcept -> std::same_as<void>;
+  { t.abort(why) } noexcept -> std::same_as<void>;
   { t.leave() } noexcept -> std::same_as<void>;
   { t.finish() } noexcept -> std::same_as<void>;
   { t.check() } -> std::same_as<void>;

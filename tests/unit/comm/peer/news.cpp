@@ -44,11 +44,11 @@ local_place gathering() {
 
 TEST_CASE("a failure is heard by the others as an error of their own place, and by nobody twice") {
   auto all = boards(3);
-  peer_news first(all[0]);
+  peer_news const first(all[0]);
   peer_news second(all[1]);
   auto const heard = [](peer_news const& news) {
     std::vector<std::string> result;
-    news.hear(4, "head", "gather", [&](std::exception_ptr const& error, int origin, auto why) {
+    news.hear(4, "head", "gather", [&](std::exception_ptr const& error, int origin, auto const& why) {
       try {
         std::rethrow_exception(error);
       } catch (zero::peer_error const& failure) {
@@ -103,7 +103,7 @@ TEST_CASE("a rank that has left is missed after a while, with the place where it
 
 TEST_CASE("a rank whose process has ended without a word is missed at once, others are not") {
   auto all = boards(3);
-  peer_news mine(all[0]);
+  peer_news const mine(all[0]);
   peer_news other(all[1]);
   CHECK_NOTHROW(mine.expect_no_death(gathering()));
   other.leave();
@@ -117,7 +117,7 @@ TEST_CASE("a rank whose process has ended without a word is missed at once, othe
     CHECK(error.rank() == 2);
   }
   auto two = boards(2);
-  peer_news last(two[0]);
+  peer_news const last(two[0]);
   peer_news(two[1]).leave();
   two.pop_back();
   CHECK_NOTHROW(last.expect_no_death(gathering()));

@@ -142,12 +142,12 @@ class nccl_operations {
     }
   }
 
-  void abort(std::string why) noexcept {
+  void abort(std::string const& why) noexcept {
     try {
       throw peer_error(
           "rank " + std::to_string(rank()) + " has failed: " + why, rank(), 0, "", "abort");
     } catch (...) {
-      fail(std::current_exception(), rank(), std::move(why));
+      fail(std::current_exception(), rank(), why);
     }
   }
 

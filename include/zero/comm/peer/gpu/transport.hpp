@@ -247,7 +247,7 @@ class peer_transport {
   // --- the end -----------------------------------------------------------------------------------
 
   /// @see communicator
-  void abort(std::string why) noexcept { base_.abort(std::move(why)); }
+  void abort(std::string const& why) noexcept { base_.abort(why); }
 
   /// @see communicator
   void leave() noexcept { base_.leave(); }
