@@ -54,6 +54,8 @@ zero_has_package() {
     libopenblas-dev) zero_has_header cblas.h && [[ $(g++ -print-file-name=libopenblas.so) == /* ]] ;;
     nlohmann-json3-dev) zero_has_header nlohmann/json.hpp ;;
     doctest-dev) zero_has_header doctest/doctest.h ;;
+    openmpi-bin) command -v mpirun >/dev/null ;;
+    libopenmpi-dev) command -v mpicxx >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

@@ -13,6 +13,8 @@
 
 #  include <zero/comm/local_gpu.cuh>
 #  include <zero/comm/local_gpu_communicator.cuh>
+#  include <zero/comm/peer/gpu/communicator.hpp>
+#  include <zero/comm/peer/gpu/transport.hpp>
 #  include <zero/device/gpu/accumulate.cuh>
 #  include <zero/device/gpu/cast.cuh>
 #  include <zero/device/gpu/control.cuh>

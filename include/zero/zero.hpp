@@ -5,12 +5,16 @@
 /// Everything that needs no CUDA compiler.
 
 #include <zero/comm/abilities.hpp>
+#include <zero/comm/communicator_shell.hpp>
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/launch.hpp>
 #include <zero/comm/local.hpp>
+#include <zero/comm/peer/concepts.hpp>
+#include <zero/comm/peer/news.hpp>
 #include <zero/comm/rendezvous.hpp>
 #include <zero/comm/rendezvous_file.hpp>
 #include <zero/comm/rendezvous_tcp.hpp>
+#include <zero/comm/transport.hpp>
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/config.hpp>
 #include <zero/core/dtype.hpp>

@@ -89,6 +89,7 @@ std::string error_of_gather(rank_on_gpu& rank) {
 
 TEST_CASE("worker: laws" * doctest::skip(!is_worker())) {
   auto rank = make_rank();
+  CHECK(rank.comm().counters() == zero::traffic{});  // warming up is not counted
   zero::laws::communicator_laws(rank);
   worker_passed();
 }

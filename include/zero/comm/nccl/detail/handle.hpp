@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/detail/peer_board.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
+#include <zero/comm/peer/news.hpp>
 #include <zero/core/error.hpp>
 #include <zero/version.hpp>
 
@@ -82,29 +82,12 @@ class nccl_handle {
     }
   }
 
-  /// Tells the other ranks of the host of the failure, once, and then lets go all devices that
-  /// await others. @pre `failed()`
-  void give_up(peer_board& board) noexcept {
-    {
-      std::lock_guard const lock(failure_mutex_);
-      if (std::exchange(told_, true)) {
-        return;
-      }
-      int const origin = origin_ < 0 ? rank_ : origin_;
-      if (!why_.empty()) {
-        board.fail(origin, why_);
-      } else {
-        try {
-          std::rethrow_exception(failure_);
-        } catch (std::exception const& error) {
-          board.fail(origin, error.what());
-        } catch (...) {
-          board.fail(origin, "an exception without text");
-        }
-      }
-    }
-    board.release();
-  }
+  /// From now on the ranks of the host tell each other of failures by these news, which live until
+  /// `stop` has been called for the last time.
+  void listen_to(peer_news& news) noexcept { news_.store(&news, std::memory_order_release); }
+
+  /// What `listen_to` was given, or null.
+  [[nodiscard]] peer_news* news() const noexcept { return news_.load(std::memory_order_acquire); }
 
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
@@ -153,8 +136,8 @@ class nccl_handle {
   }
 
   /// Ends a group. @return whether it was the outermost one, whose calls have been launched now
+  /// @pre `in_group()`
   bool end_group() {
-    expects(groups_ > 0, "zero::Nccl: end_group without begin_group");
     try {
       --groups_;
       settle(ncclGroupEnd(), "ncclGroupEnd");
@@ -218,8 +201,10 @@ class nccl_handle {
                       : now.time_since_epoch() - clock::duration(since);
   }
 
-  /// Stops all operations after a failure, once. Kernels of NCCL end; nothing waits for them.
+  /// After a failure: tells the ranks of the host, and lets go all devices that await others; then
+  /// stops all operations. Each once. Kernels of NCCL end; nothing waits for them.
   void stop() noexcept {
+    tell();
     if (stopped_ || comm_ == nullptr) {
       return;
     }
@@ -243,6 +228,32 @@ class nccl_handle {
   }
 
  private:
+  void tell() noexcept {
+    auto* const told = news();
+    if (told == nullptr) {
+      return;
+    }
+    {
+      std::lock_guard const lock(failure_mutex_);
+      if (std::exchange(told_, true)) {
+        return;
+      }
+      int const origin = origin_ < 0 ? rank_ : origin_;
+      if (!why_.empty()) {
+        told->tell(origin, why_);
+      } else {
+        try {
+          std::rethrow_exception(failure_);
+        } catch (std::exception const& error) {
+          told->tell(origin, error.what());
+        } catch (...) {
+          told->tell(origin, "an exception without text");
+        }
+      }
+    }
+    told->release();
+  }
+
   void enter() noexcept {
     if (depth_++ == 0) {
       calls_.lock();
@@ -296,6 +307,7 @@ class nccl_handle {
   int origin_ = -1;
   std::string why_;
   bool told_ = false;
+  std::atomic<peer_news*> news_{nullptr};
   std::atomic<bool> failed_{false};
 };
 

@@ -5,11 +5,11 @@
 #include <zero/comm/detail/deadline.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/comm/detail/operation_ring.hpp>
-#include <zero/comm/detail/peer_board.hpp>
 #include <zero/comm/nccl/detail/handle.hpp>
 #include <zero/comm/nccl/detail/watched_stream.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
+#include <zero/comm/peer/news.hpp>
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/stream.hpp>
@@ -26,9 +26,9 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace zero::inline ZERO_ABI::detail {
@@ -92,39 +92,28 @@ class nccl_watchdog {
     wake_.notify_one();
   }
 
-  /// From now on the ranks of the host tell each other of failures on a board, which lives until
-  /// this object is gone.
-  void tell_on(peer_board& board) noexcept { board_.store(&board, std::memory_order_release); }
-
-  /// This rank makes no more calls: says so on the board, if there is one, when those that it has
+  /// This rank makes no more calls: says so in the news, if there are any, when those that it has
   /// made have ended.
   void leave() noexcept {
     leaving_.store(true, std::memory_order_release);
     wake();
   }
 
-  /// Whether another rank has said on the board that it has failed, and this one does not know it
-  /// yet. A few atomic reads.
+  /// Whether another rank has told of its failure, and this one does not know it yet. A few atomic
+  /// reads.
   [[nodiscard]] bool has_news() const noexcept {
-    auto const* const board = board_.load(std::memory_order_acquire);
-    return board != nullptr && board->any_failed() && !handle_.failed();
+    auto const* const news = handle_.news();
+    return news != nullptr && news->any_failed() && !handle_.failed();
   }
 
   /// Makes this rank fail of the news, if there are any.
   /// @param step,unit,operation where this rank is
   void listen(std::int64_t step, char const* unit, char const* operation) {
-    if (!has_news()) {
-      return;
-    }
-    auto* const board = board_.load(std::memory_order_acquire);
-    if (auto const failure = board->failure_of_another()) {
-      peer_error const error(
-          "rank " + std::to_string(failure->origin) + " has failed: " + failure->why,
-          failure->origin,
-          step,
-          unit,
-          operation);
-      handle_.fail(std::make_exception_ptr(error), failure->origin, failure->why);
+    if (has_news()) {
+      handle_.news()->hear(
+          step, unit, operation, [this](std::exception_ptr error, int origin, std::string why) {
+            handle_.fail(std::move(error), origin, std::move(why));
+          });
     }
   }
 
@@ -133,7 +122,6 @@ class nccl_watchdog {
 
  private:
   static constexpr std::size_t streams = 4;
-  static constexpr std::chrono::nanoseconds grace = std::chrono::seconds(5);
 
   void run() noexcept {
     static_cast<void>(cudaSetDevice(handle_.device()));
@@ -153,9 +141,6 @@ class nccl_watchdog {
         handle_.fail(std::current_exception());
       }
       if (handle_.failed()) {
-        if (auto* const board = board_.load(std::memory_order_acquire)) {
-          handle_.give_up(*board);
-        }
         handle_.stop();
       }
       lock.lock();
@@ -163,10 +148,10 @@ class nccl_watchdog {
   }
 
   void say_left() noexcept {
-    auto* const board = board_.load(std::memory_order_acquire);
-    if (board != nullptr && leaving_.load(std::memory_order_acquire) && !handle_.failed() &&
+    auto* const news = handle_.news();
+    if (news != nullptr && leaving_.load(std::memory_order_acquire) && !handle_.failed() &&
         idle()) {
-      board->leave();
+      news->leave();
     }
   }
 
@@ -185,7 +170,8 @@ class nccl_watchdog {
       throw_asynchronous(error);
     }
     auto const now = operation_ring::clock::now();
-    int const gone = gone_for_long(now);
+    auto* const news = handle_.news();
+    int const gone = news != nullptr ? news->gone_for_long(now) : -1;
     for (auto& stream : watched_) {
       if (auto const* const late = stream.overdue(now, limit_, last_)) {
         throw_peer(
@@ -196,16 +182,14 @@ class nccl_watchdog {
                 (stream.oldest_is_graph() ? ", or the graph takes longer than nccl_options::limit"
                                           : ""));
       }
-      auto const* const late = gone < 0 ? nullptr : stream.overdue(now, grace, last_);
+      auto const* const late = gone < 0 ? nullptr : stream.overdue(now, peer_news::grace, last_);
       if (late != nullptr && !stream.oldest_is_graph()) {
-        throw_peer(*late,
-                   "rank " + std::to_string(gone) + " has left, but rank " +
-                       std::to_string(handle_.rank()) + " is at " + at(*late),
-                   gone);
+        news->throw_departure(*late, gone);
       }
     }
-    if (auto const* const wanting = oldest()) {  // what has ended is no longer there
-      expect_no_death(*wanting);
+    auto const* const wanting = oldest();  // what has ended is no longer there
+    if (wanting != nullptr && news != nullptr) {
+      news->expect_no_death(*wanting);
     }
     if (handle_.inside_for(now) >= limit_) {
       throw_peer(last_,
@@ -229,34 +213,8 @@ class nccl_watchdog {
                      text + ", at " + at(place) + " of rank " + std::to_string(handle_.rank()));
   }
 
-  [[noreturn]] static void throw_peer(local_place const& place,
-                                      std::string const& reason,
-                                      int rank = -1) {
-    throw peer_error(reason, rank, place.tag.step, place.unit.data(), place.operation.data());
-  }
-
-  /// @throws peer_error a process of the host has ended without a word
-  void expect_no_death(local_place const& here) const {
-    auto const* const board = board_.load(std::memory_order_acquire);
-    int const dead = board != nullptr ? board->dead_other() : -1;
-    if (dead >= 0) {
-      throw_peer(here,
-                 "the process of rank " + std::to_string(dead) + " has ended; rank " +
-                     std::to_string(handle_.rank()) + " was at " + at(here),
-                 dead);
-    }
-  }
-
-  /// A rank that makes no more calls, once that has been known for a while: what it has called
-  /// before has ended here too by then. -1: there is none.
-  [[nodiscard]] int gone_for_long(operation_ring::clock::time_point now) noexcept {
-    auto const* const board = board_.load(std::memory_order_acquire);
-    int const gone = board != nullptr ? board->left_other() : -1;
-    if (gone < 0) {
-      return -1;
-    }
-    gone_since_ = gone_since_.value_or(now);
-    return now - *gone_since_ >= grace ? gone : -1;
+  [[noreturn]] static void throw_peer(local_place const& place, std::string const& reason) {
+    throw peer_error(reason, -1, place.tag.step, place.unit.data(), place.operation.data());
   }
 
   /// Where a stream is watched: at its own place, or at one where nothing is under way; when there
@@ -293,9 +251,7 @@ class nccl_watchdog {
   std::array<cudaStream_t, streams> handles_{};  // the rank's thread's
   watched_stream* current_ = nullptr;            // likewise
   local_place last_;  // the watchdog's: the last operation that was seen to end
-  std::optional<operation_ring::clock::time_point> gone_since_;  // the watchdog's
   std::atomic<bool> leaving_{false};
-  std::atomic<peer_board*> board_{nullptr};
   std::mutex mutex_;
   std::condition_variable wake_;
   bool quit_ = false;

@@ -46,7 +46,6 @@ TEST_CASE("groups nest, and an error closes them") {
   CHECK_FALSE(handle.end_group());
   CHECK(handle.end_group());
   CHECK_FALSE(handle.in_group());
-  CHECK_THROWS_AS(static_cast<void>(handle.end_group()), zero::logic_error);
   handle.begin_group();
   handle.begin_group();
   CHECK_THROWS_AS(handle.inside([](ncclComm_t) { throw std::runtime_error("in a group"); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/detail/peer_board.hpp>
+#include <zero/comm/peer/detail/board.hpp>
 
 #include <zero/core/error.hpp>
 

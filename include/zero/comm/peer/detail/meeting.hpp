@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/detail/peer_board.hpp>
+#include <zero/comm/peer/detail/board.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/version.hpp>
 

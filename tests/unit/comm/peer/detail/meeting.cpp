@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/detail/peer_meeting.hpp>
+#include <zero/comm/peer/detail/meeting.hpp>
 
 #include <doctest/doctest.h>
 

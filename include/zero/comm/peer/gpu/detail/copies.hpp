@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/detail/peer_board.hpp>
-#include <zero/comm/detail/peer_meeting.hpp>
-#include <zero/comm/nccl/detail/peer_memory.hpp>
+#include <zero/comm/peer/detail/board.hpp>
+#include <zero/comm/peer/detail/meeting.hpp>
+#include <zero/comm/peer/gpu/detail/range.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/device/gpu/detail/driver.hpp>
@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -41,9 +42,11 @@ namespace zero::inline ZERO_ABI::detail {
 class peer_copies {
  public:
   /// Makes the board's flags known to this rank's device, the current one.
+  /// @param name the communicator, for refusals; lives as long as this
   /// @throws cuda_error
-  explicit peer_copies(peer_board& board)
+  peer_copies(peer_board& board, char const* name)
       : board_(&board),
+        name_(name),
         operate_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
         last_(gpu::event_timing::off),
         reads_(gpu::event_timing::off) {
@@ -133,8 +136,9 @@ class peer_copies {
   /// called since the last `close`.
   /// @throws logic_error that was on another stream
   void open(cudaStream_t stream) {
-    expects(!open_ || stream == latest_,
-            "zero::Nccl: the calls of a group must all be on one stream");
+    if (open_ && stream != latest_) {
+      throw logic_error(std::string(name_) + ": the calls of a group must all be on one stream");
+    }
     if (!open_) {
       follow(stream);
       latest_ = stream;
@@ -253,6 +257,7 @@ class peer_copies {
   }
 
   peer_board* board_;
+  char const* name_;
   decltype(&cuStreamBatchMemOp) operate_;
   unsigned wait_flags_ = CU_STREAM_WAIT_VALUE_AND;
   CUdeviceptr flags_ = 0;

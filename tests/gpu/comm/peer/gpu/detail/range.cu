@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/peer_memory.hpp>
+#include <zero/comm/peer/gpu/detail/range.hpp>
 
 #include <zero/device/gpu/memory.hpp>
 

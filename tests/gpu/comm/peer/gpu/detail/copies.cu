@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/peer_copies.hpp>
+#include <zero/comm/peer/gpu/detail/copies.hpp>
 
 #include <zero/core/error.hpp>
 #include <zero/device/gpu/error.hpp>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// One rank, which meets nobody. What several processes do is in peers.cu.
+// One rank, which meets nobody. What several processes do is in the test of the transport.
 
 using namespace std::chrono_literals;
 using zero::detail::peer_board;
@@ -35,7 +35,7 @@ struct board_of_one {
 
 TEST_CASE("a rank alone gathers its own part") {
   board_of_one shared;
-  peer_copies copies(shared.board);
+  peer_copies copies(shared.board, "zero::test");
   zero::gpu::stream const stream(zero::gpu::stream_priority::normal);
   zero::gpu::memory const memory(1024, "test");
   auto* const bytes = static_cast<std::byte*>(memory.get());
@@ -57,7 +57,7 @@ TEST_CASE("a rank alone gathers its own part") {
 
 TEST_CASE("the calls of a group are on one stream") {
   board_of_one shared;
-  peer_copies copies(shared.board);
+  peer_copies copies(shared.board, "zero::test");
   zero::gpu::stream const one(zero::gpu::stream_priority::normal);
   zero::gpu::stream const two(zero::gpu::stream_priority::normal);
   copies.open(one.get());
