@@ -12,14 +12,14 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/norm.hpp>
 #include <zero/core/random.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
 #include <zero/device/gpu/graph.hpp>
 #include <zero/device/gpu/kernels.cuh>
+#include <zero/device/gpu/launch.cuh>
 #include <zero/device/gpu/memory.hpp>
 #include <zero/device/gpu/stream.hpp>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/device/host_kernels.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
@@ -91,7 +91,7 @@ __global__ void fill_kernel(T* to, std::int64_t n, std::uint64_t key, float scal
 
 template <class T>
 void fill(array<T> const& to, std::int64_t n, std::uint64_t key, float scale, bool positive) {
-  zero::detail::launch(
+  zero::gpu::launch(
       "fill", fill_kernel<T>, (n + 255) / 256, 256, nullptr, to.data(), n, key, scale, positive);
 }
 
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(256)
     return;
   }
   float x[4][N];
-  zero::detail::load_vector(g + first, x[0]);
+  zero::gpu::load_vector(g + first, x[0]);
   if constexpr (Streaming) {
     float const* const from[3] = {w, m, v};
     for (int a = 0; a < 3; ++a) {
@@ -219,9 +219,9 @@ __global__ void __launch_bounds__(256)
       }
     }
   } else {
-    zero::detail::load_vector(w + first, x[1]);
-    zero::detail::load_vector(m + first, x[2]);
-    zero::detail::load_vector(v + first, x[3]);
+    zero::gpu::load_vector(w + first, x[1]);
+    zero::gpu::load_vector(m + first, x[2]);
+    zero::gpu::load_vector(v + first, x[3]);
   }
   for (int i = 0; i < N; ++i) {
     x[1][i] += x[0][i];
@@ -237,26 +237,26 @@ __global__ void __launch_bounds__(256)
       }
     }
   } else {
-    zero::detail::store_vector(w + first, x[1]);
-    zero::detail::store_vector(m + first, x[2]);
-    zero::detail::store_vector(v + first, x[3]);
+    zero::gpu::store_vector(w + first, x[1]);
+    zero::gpu::store_vector(m + first, x[2]);
+    zero::gpu::store_vector(v + first, x[3]);
   }
-  zero::detail::store_vector(p + first, x[1]);
+  zero::gpu::store_vector(p + first, x[1]);
 }
 
 template <int N, bool Streaming>
 void ceiling(cudaStream_t stream, shard<bf16, bf16> const& s) {
-  zero::detail::launch("ceiling",
-                       ceiling_kernel<N, Streaming>,
-                       (s.n / N + 255) / 256,
-                       256,
-                       stream,
-                       s.gradient.data(),
-                       s.master.data(),
-                       s.m.data(),
-                       s.v.data(),
-                       s.parameter.data(),
-                       s.n);
+  zero::gpu::launch("ceiling",
+                    ceiling_kernel<N, Streaming>,
+                    (s.n / N + 255) / 256,
+                    256,
+                    stream,
+                    s.gradient.data(),
+                    s.master.data(),
+                    s.m.data(),
+                    s.v.data(),
+                    s.parameter.data(),
+                    s.n);
 }
 
 // ---- measuring ----------------------------------------------------------------------------------
@@ -474,15 +474,15 @@ template <class T>
                  kernels::update<AdamW, bf16, bf16>(q, arguments_of(s, c), c.state.data());
                }});
   v.push_back({"update (bf16 gradient), 8 a thread", 28 * parameters, [&](cudaStream_t q) {
-                 zero::detail::launch("update",
-                                      zero::detail::update_kernel<AdamW, bf16, bf16, 8>,
-                                      (n + 2047) / 2048,
-                                      256,
-                                      q,
-                                      arguments_of(s, c),
-                                      c.state.data(),
-                                      0,
-                                      true);
+                 zero::gpu::launch("update",
+                                   zero::detail::update_kernel<AdamW, bf16, bf16, 8>,
+                                   (n + 2047) / 2048,
+                                   256,
+                                   q,
+                                   arguments_of(s, c),
+                                   c.state.data(),
+                                   0,
+                                   true);
                }});
   v.push_back({"norm and update", 30 * parameters, [&](cudaStream_t q) { step(q, s, c); }});
   v.push_back({"update (FP32 gradient)", 30 * parameters, [&](cudaStream_t q) {

@@ -21,10 +21,12 @@
 #  include <zero/device/gpu/cuda.hpp>
 #  include <zero/device/gpu/device.hpp>
 #  include <zero/device/gpu/device_guard.hpp>
+#  include <zero/device/gpu/driver.hpp>
 #  include <zero/device/gpu/error.hpp>
 #  include <zero/device/gpu/event.hpp>
 #  include <zero/device/gpu/graph.hpp>
 #  include <zero/device/gpu/kernels.cuh>
+#  include <zero/device/gpu/launch.cuh>
 #  include <zero/device/gpu/memory.hpp>
 #  include <zero/device/gpu/norm.cuh>
 #  include <zero/device/gpu/peer_reading.hpp>
@@ -33,6 +35,7 @@
 #  include <zero/device/gpu/stream.hpp>
 #  include <zero/device/gpu/sum.cuh>
 #  include <zero/device/gpu/update.cuh>
+#  include <zero/device/gpu/vectors.cuh>
 #  include <zero/zero.hpp>
 
 #  if __has_include(<nccl.h>)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/detail/gpu/local_seats.hpp>
 #include <zero/comm/detail/local_meeting.hpp>
 #include <zero/comm/detail/local_run.hpp>
 #include <zero/comm/detail/rank_sum.cuh>
-#include <zero/comm/gpu/detail/local_seats.hpp>
 #include <zero/comm/local.hpp>
 #include <zero/comm/local_gpu_communicator.cuh>
 #include <zero/core/error.hpp>

@@ -4,8 +4,8 @@
 #include <zero/comm/abilities.hpp>
 #include <zero/comm/communicator_shell.hpp>
 #include <zero/comm/concepts.hpp>
-#include <zero/comm/gpu/detail/local_seats.hpp>
-#include <zero/comm/gpu/detail/local_transport.cuh>
+#include <zero/comm/detail/gpu/local_seats.hpp>
+#include <zero/comm/detail/gpu/local_transport.cuh>
 #include <zero/version.hpp>
 
 #include <memory>

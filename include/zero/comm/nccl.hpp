@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/comm/detail/nccl/connect.hpp>
 #include <zero/comm/launch.hpp>
-#include <zero/comm/nccl/detail/connect.hpp>
 #include <zero/comm/nccl_communicator.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>

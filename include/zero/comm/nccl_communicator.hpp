@@ -3,8 +3,8 @@
 
 #include <zero/comm/abilities.hpp>
 #include <zero/comm/concepts.hpp>
-#include <zero/comm/nccl/detail/connect.hpp>
-#include <zero/comm/nccl/detail/link.hpp>
+#include <zero/comm/detail/nccl/connect.hpp>
+#include <zero/comm/detail/nccl/link.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/comm/peer/gpu/communicator.hpp>

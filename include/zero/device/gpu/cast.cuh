@@ -2,8 +2,8 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/device/gpu/launch.cuh>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/version.hpp>
 
 #include <cuda_runtime.h>
@@ -20,17 +20,17 @@ inline constexpr int convert_threads = 256;
 template <element From, element To>
 __global__ void __launch_bounds__(convert_threads)
     convert_kernel(From const* from, To* to, std::int64_t n, bool aligned) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   std::int64_t const first =
       (static_cast<std::int64_t>(blockIdx.x) * convert_threads + threadIdx.x) * convert_elements;
   std::int64_t const count = n - first;
   float x[convert_elements];
   if (aligned && count >= convert_elements) {
-    load<access_by::vector>(from + first, count, x);
-    store<access_by::vector>(to + first, count, x);
+    gpu::load<gpu::access_by::vector>(from + first, count, x);
+    gpu::store<gpu::access_by::vector>(to + first, count, x);
   } else if (count > 0) {
-    load<access_by::element>(from + first, count, x);
-    store<access_by::element>(to + first, count, x);
+    gpu::load<gpu::access_by::element>(from + first, count, x);
+    gpu::store<gpu::access_by::element>(to + first, count, x);
   }
 }
 

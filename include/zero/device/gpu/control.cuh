@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/launch.cuh>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(step_state<O>* s
                                                                 step_config<O> const* config,
                                                                 step_record* ring,
                                                                 std::int64_t ring_slot) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   // Bytes, because shared memory cannot have members with initial values.
   alignas(step_state<O>) __shared__ unsigned char state_bytes[sizeof(step_state<O>)];
   alignas(step_config<O>) __shared__ unsigned char config_bytes[sizeof(step_config<O>)];
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(step_state<O>* s
 template <class T>
 __global__ void set_value_kernel(T* to, T value) {
   static_assert(std::is_trivially_copyable_v<T>);
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   *to = value;
 }
 

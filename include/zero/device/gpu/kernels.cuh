@@ -8,14 +8,14 @@
 #include <zero/device/gpu/cast.cuh>
 #include <zero/device/gpu/control.cuh>
 #include <zero/device/gpu/cuda.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
 #include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/launch.cuh>
 #include <zero/device/gpu/norm.cuh>
 #include <zero/device/gpu/peer_reading.hpp>
 #include <zero/device/gpu/peer_sum.cuh>
 #include <zero/device/gpu/sum.cuh>
 #include <zero/device/gpu/update.cuh>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/device/kernel_concepts.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/adamw.hpp>
@@ -81,18 +81,18 @@ struct gpu_kernels {
                          bool add,
                          float scale,
                          double* partials) {
-    detail::launch_early("zero::accumulate",
-                         detail::accumulate_kernel<P, A>,
-                         norm_blocks(n),
-                         norm_lanes,
-                         stream,
-                         gradient,
-                         accumulator,
-                         n,
-                         add,
-                         scale,
-                         partials,
-                         detail::aligned_for_vectors(gradient, accumulator));
+    gpu::launch_early("zero::accumulate",
+                      detail::accumulate_kernel<P, A>,
+                      norm_blocks(n),
+                      norm_lanes,
+                      stream,
+                      gradient,
+                      accumulator,
+                      n,
+                      add,
+                      scale,
+                      partials,
+                      gpu::aligned_for_vectors(gradient, accumulator));
   }
 
   /// Adds the ranks' contributions, in rank order and in FP32, and the total to the accumulator:
@@ -120,8 +120,8 @@ struct gpu_kernels {
                   bool add,
                   double* partials) {
     bool const whole_stride =
-        stride * static_cast<std::int64_t>(sizeof(W)) % detail::vector_bytes == 0;
-    detail::launch_early(
+        stride * static_cast<std::int64_t>(sizeof(W)) % gpu::vector_bytes == 0;
+    gpu::launch_early(
         "zero::sum",
         detail::sum_kernel<W, A>,
         norm_blocks(n),
@@ -132,7 +132,7 @@ struct gpu_kernels {
         n,
         add,
         partials,
-        (whole_stride || ranks <= 2) && detail::aligned_for_vectors(own, received, accumulator));
+        (whole_stride || ranks <= 2) && gpu::aligned_for_vectors(own, received, accumulator));
   }
 
   /// `sum` without an exchange: the others' parts are read where they lie, in the memory of their
@@ -148,12 +148,12 @@ struct gpu_kernels {
                            double* partials) {
     detail::peer_parts<W> parts{};
     parts.ranks = reading.flags.ranks;
-    bool aligned = detail::aligned_for_vectors(accumulator);
+    bool aligned = gpu::aligned_for_vectors(accumulator);
     for (int k = 0; k < parts.ranks; ++k) {
       parts.at[k] = static_cast<W const*>(reading.at[k]);
-      aligned = aligned && detail::aligned_for_vectors(parts.at[k]);
+      aligned = aligned && gpu::aligned_for_vectors(parts.at[k]);
     }
-    detail::launch_early(
+    gpu::launch_early(
         "zero::sum_of_peers",
         detail::peer_sum_kernel<W, A>,
         std::clamp((norm_blocks(n) + detail::peer_sum_batch - 1) / detail::peer_sum_batch,
@@ -173,23 +173,23 @@ struct gpu_kernels {
   /// Loads the kernels of `sum_of_peers`, as `preload` does the others.
   template <element P, element A>
   static void preload_sums_of_peers() {
-    detail::preload("zero::sum_of_peers", detail::peer_sum_kernel<P, A>);
-    detail::preload("zero::sum_of_peers", detail::peer_sum_kernel<A, A>);
+    gpu::preload("zero::sum_of_peers", detail::peer_sum_kernel<P, A>);
+    gpu::preload("zero::sum_of_peers", detail::peer_sum_kernel<A, A>);
   }
 
   /// The partial sums of squares of n elements that are there already: one read of them.
   /// @param partials  `norm_blocks(n)` sums
   template <element A>
   static void squares(cudaStream_t stream, A const* values, std::int64_t n, double* partials) {
-    detail::launch_early("zero::squares",
-                         detail::squares_kernel<A>,
-                         (norm_blocks(n) + detail::squares_blocks - 1) / detail::squares_blocks,
-                         norm_lanes,
-                         stream,
-                         values,
-                         n,
-                         partials,
-                         detail::aligned_for_vectors(values));
+    gpu::launch_early("zero::squares",
+                      detail::squares_kernel<A>,
+                      (norm_blocks(n) + detail::squares_blocks - 1) / detail::squares_blocks,
+                      norm_lanes,
+                      stream,
+                      values,
+                      n,
+                      partials,
+                      gpu::aligned_for_vectors(values));
   }
 
   /// The doubles of scratch that `reduce_partials` of n partials needs.
@@ -218,7 +218,7 @@ struct gpu_kernels {
   /// Sets the numbers of the step that runs next. They travel with the launch, so that the host may
   /// change its own at once.
   static void set_control(cudaStream_t stream, step_control* to, step_control const& control) {
-    detail::launch_early(
+    gpu::launch_early(
         "zero::set_control", detail::set_value_kernel<step_control>, 1, 1, stream, to, control);
   }
 
@@ -237,18 +237,18 @@ struct gpu_kernels {
                      step_config<O> const* config,
                      step_record* ring,
                      std::int64_t ring_slot) {
-    detail::launch_early("zero::decide",
-                         detail::decide_kernel<O>,
-                         1,
-                         detail::decide_threads,
-                         stream,
-                         state,
-                         records,
-                         ranks,
-                         control,
-                         config,
-                         ring,
-                         ring_slot);
+    gpu::launch_early("zero::decide",
+                      detail::decide_kernel<O>,
+                      1,
+                      detail::decide_threads,
+                      stream,
+                      state,
+                      records,
+                      ranks,
+                      control,
+                      config,
+                      ring,
+                      ring_slot);
   }
 
   /// One pass over a shard: scale, update, round to P. Nothing happens unless `state->apply`, which
@@ -261,19 +261,19 @@ struct gpu_kernels {
       return;
     }
     constexpr std::int64_t block = detail::update_threads * detail::update_elements;
-    detail::launch_early("zero::update",
-                         detail::update_kernel<O, P, A>,
-                         (arguments.n + block - 1) / block,
-                         detail::update_threads,
-                         stream,
-                         arguments,
-                         state,
-                         segment_shift(arguments.n, arguments.segment_count),
-                         detail::aligned_for_vectors(arguments.gradient,
-                                                     arguments.master,
-                                                     arguments.moments[0],
-                                                     arguments.moments[1],
-                                                     arguments.parameter));
+    gpu::launch_early("zero::update",
+                      detail::update_kernel<O, P, A>,
+                      (arguments.n + block - 1) / block,
+                      detail::update_threads,
+                      stream,
+                      arguments,
+                      state,
+                      segment_shift(arguments.n, arguments.segment_count),
+                      gpu::aligned_for_vectors(arguments.gradient,
+                                               arguments.master,
+                                               arguments.moments[0],
+                                               arguments.moments[1],
+                                               arguments.parameter));
   }
 
   /// Rounds n floats to P.
@@ -294,16 +294,16 @@ struct gpu_kernels {
   /// @throws cuda_error the program has no code for this GPU
   template <optimizer O, element P, element A>
   static void preload() {
-    detail::preload("zero::accumulate", detail::accumulate_kernel<P, A>);
-    detail::preload("zero::sum", detail::sum_kernel<P, A>);
-    detail::preload("zero::sum", detail::sum_kernel<A, A>);
-    detail::preload("zero::squares", detail::squares_kernel<A>);
-    detail::preload("zero::reduce_partials", detail::sum_blocks_kernel<norm_lanes>);
-    detail::preload("zero::set_control", detail::set_value_kernel<step_control>);
-    detail::preload("zero::decide", detail::decide_kernel<O>);
-    detail::preload("zero::update", detail::update_kernel<O, P, A>);
-    detail::preload("zero::cast", detail::convert_kernel<float, P>);
-    detail::preload("zero::widen", detail::convert_kernel<P, float>);
+    gpu::preload("zero::accumulate", detail::accumulate_kernel<P, A>);
+    gpu::preload("zero::sum", detail::sum_kernel<P, A>);
+    gpu::preload("zero::sum", detail::sum_kernel<A, A>);
+    gpu::preload("zero::squares", detail::squares_kernel<A>);
+    gpu::preload("zero::reduce_partials", detail::sum_blocks_kernel<norm_lanes>);
+    gpu::preload("zero::set_control", detail::set_value_kernel<step_control>);
+    gpu::preload("zero::decide", detail::decide_kernel<O>);
+    gpu::preload("zero::update", detail::update_kernel<O, P, A>);
+    gpu::preload("zero::cast", detail::convert_kernel<float, P>);
+    gpu::preload("zero::widen", detail::convert_kernel<P, float>);
   }
 
  private:
@@ -312,29 +312,29 @@ struct gpu_kernels {
                          std::int64_t n,
                          std::int64_t blocks,
                          double* sums) {
-    detail::launch_early("zero::reduce_partials",
-                         detail::sum_blocks_kernel<norm_lanes>,
-                         blocks,
-                         norm_lanes,
-                         stream,
-                         values,
-                         n,
-                         sums);
+    gpu::launch_early("zero::reduce_partials",
+                      detail::sum_blocks_kernel<norm_lanes>,
+                      blocks,
+                      norm_lanes,
+                      stream,
+                      values,
+                      n,
+                      sums);
   }
 
   template <element From, element To>
   static void convert(
       char const* name, cudaStream_t stream, From const* from, To* to, std::int64_t n) {
     constexpr std::int64_t block = detail::convert_threads * detail::convert_elements;
-    detail::launch_early(name,
-                         detail::convert_kernel<From, To>,
-                         (n + block - 1) / block,
-                         detail::convert_threads,
-                         stream,
-                         from,
-                         to,
-                         n,
-                         detail::aligned_for_vectors(from, to));
+    gpu::launch_early(name,
+                      detail::convert_kernel<From, To>,
+                      (n + block - 1) / block,
+                      detail::convert_threads,
+                      stream,
+                      from,
+                      to,
+                      n,
+                      gpu::aligned_for_vectors(from, to));
   }
 };
 

@@ -4,8 +4,8 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/norm.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/device/gpu/launch.cuh>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/version.hpp>
 
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ inline constexpr int squares_blocks = 4;
 template <element A>
 __global__ void __launch_bounds__(norm_lanes)
     squares_kernel(A const* values, std::int64_t n, double* partials, bool aligned) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   std::int64_t const first_block = static_cast<std::int64_t>(blockIdx.x) * squares_blocks;
   std::int64_t const first = first_block * norm_block + threadIdx.x * norm_lane_elements;
   double lanes[squares_blocks];
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(norm_lanes)
     float x[squares_blocks][norm_lane_elements];
 #pragma unroll
     for (int b = 0; b < squares_blocks; ++b) {
-      load<access_by::vector>(values + first + b * norm_block, norm_lane_elements, x[b]);
+      gpu::load<gpu::access_by::vector>(values + first + b * norm_block, norm_lane_elements, x[b]);
     }
 #pragma unroll
     for (int b = 0; b < squares_blocks; ++b) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(norm_lanes)
     for (int b = 0; b < squares_blocks; ++b) {
       std::int64_t const at = first + b * norm_block;
       float x[norm_lane_elements];
-      load<access_by::element>(values + at, n - at, x);
+      gpu::load<gpu::access_by::element>(values + at, n - at, x);
       lanes[b] = lane_squares(x);
     }
   }
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(norm_lanes)
 template <int Lanes>
 __global__ void __launch_bounds__(Lanes)
     sum_blocks_kernel(double const* values, std::int64_t n, double* sums) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   std::int64_t const first = blockIdx.x * norm_block + threadIdx.x * norm_lane_elements;
   double x[norm_lane_elements];
 #pragma unroll

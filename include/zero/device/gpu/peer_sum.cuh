@@ -4,7 +4,7 @@
 #include <zero/core/dtype.hpp>
 #include <zero/core/norm.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
-#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/launch.cuh>
 #include <zero/device/gpu/peer_reading.hpp>
 #include <zero/device/gpu/sum.cuh>
 #include <zero/version.hpp>
@@ -109,7 +109,7 @@ __device__ void sum_batch(
     Parts const& parts, std::int64_t block, A* accumulator, bool add_to, double* partials) {
   std::int64_t const first = block * norm_block + threadIdx.x * norm_lane_elements;
   float result[peer_sum_batch][norm_lane_elements];
-  add_parts<access_by::vector>(parts, first, accumulator, norm_lane_elements, add_to, result);
+  add_parts<gpu::access_by::vector>(parts, first, accumulator, norm_lane_elements, add_to, result);
   if (partials != nullptr) {
     double squares[peer_sum_batch];
 #pragma unroll
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(norm_lanes) peer_sum_kernel(peer_parts<W> part
                                                               bool add_to,
                                                               double* partials,
                                                               bool aligned) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   std::uint32_t const meeting = meet_peers(flags);
   std::int64_t const blocks = norm_blocks(n);
   std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * peer_sum_batch;

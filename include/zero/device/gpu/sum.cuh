@@ -6,8 +6,8 @@
 #include <zero/core/norm.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/device/gpu/detail/block_tree.cuh>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/device/gpu/launch.cuh>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/version.hpp>
 
 #include <cuda_runtime.h>
@@ -22,24 +22,24 @@ namespace zero::inline ZERO_ABI::detail {
 /// @param first the thread's first element of the first block
 /// @param count elements from there on, when the access is by element, of one block
 /// @return in result, what the accumulator holds afterwards
-template <access_by By, int Blocks, class Parts, element A>
+template <gpu::access_by By, int Blocks, class Parts, element A>
 __device__ void add_parts(Parts const& parts,
                           std::int64_t first,
                           A* accumulator,
                           std::int64_t count,
                           bool add_to,
                           float (&result)[Blocks][norm_lane_elements]) {
-  static_assert(By == access_by::vector || Blocks == 1);
+  static_assert(By == gpu::access_by::vector || Blocks == 1);
 #pragma unroll
   for (int b = 0; b < Blocks; ++b) {
-    load<By>(parts.of(0) + first + b * norm_block, count, result[b]);
+    gpu::load<By>(parts.of(0) + first + b * norm_block, count, result[b]);
   }
 #pragma unroll 4
   for (int k = 1; k < parts.ranks; ++k) {
     float contribution[Blocks][norm_lane_elements];
 #pragma unroll
     for (int b = 0; b < Blocks; ++b) {
-      load<By>(parts.of(k) + first + b * norm_block, count, contribution[b]);
+      gpu::load<By>(parts.of(k) + first + b * norm_block, count, contribution[b]);
     }
 #pragma unroll
     for (int b = 0; b < Blocks; ++b) {
@@ -54,13 +54,13 @@ __device__ void add_parts(Parts const& parts,
     A* const to = accumulator + first + b * norm_block;
     if (add_to) {
       float old[norm_lane_elements];
-      load<By>(to, count, old);
+      gpu::load<By>(to, count, old);
 #pragma unroll
       for (int i = 0; i < norm_lane_elements; ++i) {
         result[b][i] = add(old[i], result[b][i]);
       }
     }
-    store<By>(to, count, result[b]);
+    gpu::store<By>(to, count, result[b]);
   }
 }
 
@@ -79,9 +79,9 @@ __device__ void sum_block(Parts const& parts,
   std::int64_t const count = n - first;
   float result[1][norm_lane_elements] = {};
   if (aligned && count >= norm_lane_elements) {
-    add_parts<access_by::vector>(parts, first, accumulator, count, add_to, result);
+    add_parts<gpu::access_by::vector>(parts, first, accumulator, count, add_to, result);
   } else if (count > 0) {
-    add_parts<access_by::element>(parts, first, accumulator, count, add_to, result);
+    add_parts<gpu::access_by::element>(parts, first, accumulator, count, add_to, result);
   }
   if (partials != nullptr) {
     store_block_sum(lane_squares(result[0]), partials + block);
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(norm_lanes) sum_kernel(rank_parts<W> parts,
                                                          bool add_to,
                                                          double* partials,
                                                          bool aligned) {
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   sum_block(parts, blockIdx.x, accumulator, n, add_to, partials, aligned);
 }
 

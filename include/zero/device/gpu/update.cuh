@@ -3,8 +3,8 @@
 
 #include <zero/core/arithmetic.hpp>
 #include <zero/core/dtype.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
-#include <zero/device/gpu/detail/vectors.cuh>
+#include <zero/device/gpu/launch.cuh>
+#include <zero/device/gpu/vectors.cuh>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/concepts.hpp>
 #include <zero/optim/step_state.hpp>
@@ -30,15 +30,15 @@ class update_lane {
  public:
   /// Reads gradient, weight and moments of the elements from `first` on; those from `count` on do
   /// not exist and are zeros, which nobody writes.
-  template <access_by By>
+  template <gpu::access_by By>
   __device__ void read(update_arguments<P, A> const& arguments,
                        std::int64_t first,
                        std::int64_t count) {
-    load<By>(arguments.gradient + first, count, gradient_);
-    load<By>(weights(arguments) + first, count, weight_);
+    gpu::load<By>(arguments.gradient + first, count, gradient_);
+    gpu::load<By>(weights(arguments) + first, count, weight_);
 #pragma unroll
     for (int m = 0; m < O::moments; ++m) {
-      load<By>(arguments.moments[m] + first, count, moments_[m]);
+      gpu::load<By>(arguments.moments[m] + first, count, moments_[m]);
     }
   }
 
@@ -65,11 +65,11 @@ class update_lane {
   __device__ void write(update_arguments<P, A> const& arguments, std::int64_t first) {
 #pragma unroll
     for (int m = 0; m < O::moments; ++m) {
-      store_vector(arguments.moments[m] + first, moments_[m]);
+      gpu::store_vector(arguments.moments[m] + first, moments_[m]);
     }
-    store_vector(weights(arguments) + first, weight_);
+    gpu::store_vector(weights(arguments) + first, weight_);
     if constexpr (!std::is_same_v<P, float>) {
-      store_vector(arguments.parameter + first, weight_);
+      gpu::store_vector(arguments.parameter + first, weight_);
     }
   }
 
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(update_threads) update_kernel(update_arguments
                                                                 int shift,
                                                                 bool aligned) {
   static_assert(update_segment_alignment % N == 0, "a vector lies in one segment");
-  wait_for_previous_kernel();
+  gpu::wait_for_previous_kernel();
   if (!state->apply) {
     return;
   }
@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(update_threads) update_kernel(update_arguments
   auto const count = static_cast<int>(first + N <= arguments.n ? N : arguments.n - first);
   update_lane<O, P, A, N> lane;
   if (whole) {
-    lane.template read<access_by::vector>(arguments, first, N);
+    lane.template read<gpu::access_by::vector>(arguments, first, N);
   } else {
-    lane.template read<access_by::element>(arguments, first, count);
+    lane.template read<gpu::access_by::element>(arguments, first, count);
   }
   std::int32_t const s = arguments.segment_count == 1 ? 0 : segment_of(arguments, shift, first);
   float const coefficient = state->coefficient;

@@ -129,15 +129,15 @@ TEST_CASE("a refused launch names the kernel and leaves no error behind") {
   gpu_array<float> const numbers(8);
   bool thrown = false;
   try {
-    detail::launch("zero::convert",
-                   detail::convert_kernel<float, float>,
-                   1,
-                   4096,  // more threads than a block can have
-                   nullptr,
-                   numbers.data(),
-                   numbers.data(),
-                   std::int64_t{8},
-                   true);
+    gpu::launch("zero::convert",
+                detail::convert_kernel<float, float>,
+                1,
+                4096,  // more threads than a block can have
+                nullptr,
+                numbers.data(),
+                numbers.data(),
+                std::int64_t{8},
+                true);
   } catch (cuda_error const& e) {
     thrown = true;
     CHECK(std::string(e.call()) == "zero::convert");

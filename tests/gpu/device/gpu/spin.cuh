@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/launch.cuh>
 
 #include <cuda_runtime.h>
 
@@ -25,12 +25,12 @@ __global__ void spin_kernel(Nanoseconds length) {
 
 /// Keeps a stream busy for some milliseconds, with one thread.
 inline void spin(cudaStream_t stream, int milliseconds) {
-  zero::detail::launch("spin",
-                       detail_spin::spin_kernel<std::uint64_t>,
-                       1,
-                       1,
-                       stream,
-                       static_cast<std::uint64_t>(milliseconds) * 1'000'000);
+  zero::gpu::launch("spin",
+                    detail_spin::spin_kernel<std::uint64_t>,
+                    1,
+                    1,
+                    stream,
+                    static_cast<std::uint64_t>(milliseconds) * 1'000'000);
 }
 
 }  // namespace zero::test

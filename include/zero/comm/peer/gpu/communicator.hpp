@@ -6,6 +6,7 @@
 #include <zero/comm/peer/concepts.hpp>
 #include <zero/comm/peer/gpu/transport.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/device/gpu/peer_reading.hpp>
 #include <zero/version.hpp>
 
 #include <cuda_runtime_api.h>
@@ -25,6 +26,8 @@ namespace zero::inline ZERO_ABI {
 template <peer_base Base>
 class peer_communicator : public communicator_shell<peer_transport<Base>> {
  public:
+  using reading_type = peer_reading;  ///< what `read_others` hands to the kernel
+
   /// Makes the base of `args`. Collective; ends with a meeting of all ranks where they share
   /// memory.
   /// @throws logic_error the ranks cannot share memory; what the base throws

@@ -5,7 +5,7 @@
 #include "tests/support/wild.hpp"
 
 #include <zero/core/norm.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/launch.cuh>
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ void check_sums() {
   auto const lanes = wild_doubles(Blocks * norm_lanes);
   gpu_array<double> const gpu_lanes(lanes);
   gpu_array<double> const sums(Blocks);
-  detail::launch(
+  gpu::launch(
       "sum_blocks", sum_blocks<Blocks>, 1, norm_lanes, nullptr, gpu_lanes.data(), sums.data());
   std::vector<double> expected;
   for (int b = 0; b < Blocks; ++b) {
@@ -75,7 +75,7 @@ TEST_CASE("one block's sum goes where it is wanted") {
   auto const lanes = wild_doubles(norm_lanes);
   gpu_array<double> const gpu_lanes(lanes);
   gpu_array<double> const sums(1);
-  detail::launch(
+  gpu::launch(
       "sum_one_block", sum_one_block<1>, 1, norm_lanes, nullptr, gpu_lanes.data(), sums.data());
   double block[norm_lanes];
   for (int t = 0; t < norm_lanes; ++t) {

@@ -6,7 +6,7 @@
 #include <zero/comm/peer/gpu/detail/range.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/rank_order.hpp>
-#include <zero/device/gpu/detail/driver.hpp>
+#include <zero/device/gpu/driver.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/device/gpu/event.hpp>
 #include <zero/device/gpu/stream.hpp>
@@ -47,7 +47,7 @@ class peer_copies {
   peer_copies(peer_board& board, char const* name)
       : board_(&board),
         name_(name),
-        operate_(driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
+        operate_(gpu::driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp")),
         last_(gpu::event_timing::off),
         reads_(gpu::event_timing::off) {
     check_cuda(cudaHostRegister(board.address(),
@@ -252,7 +252,7 @@ class peer_copies {
       }
     });
     if (count > 0) {
-      check_driver(operate_(stream, count, operations.data(), 0), "cuStreamBatchMemOp");
+      gpu::check_driver(operate_(stream, count, operations.data(), 0), "cuStreamBatchMemOp");
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include <zero/comm/detail/rendezvous_record.hpp>
 #include <zero/core/error.hpp>
-#include <zero/device/gpu/detail/driver.hpp>
+#include <zero/device/gpu/driver.hpp>
 #include <zero/device/gpu/error.hpp>
 #include <zero/version.hpp>
 
@@ -42,7 +42,8 @@ class peer_range {
     mine.bytes = bytes;
     CUdeviceptr allocation = 0;
     std::size_t size = 0;
-    auto const range_of = driver_function<decltype(&cuMemGetAddressRange)>("cuMemGetAddressRange");
+    auto const range_of =
+        gpu::driver_function<decltype(&cuMemGetAddressRange)>("cuMemGetAddressRange");
     if (range_of(&allocation, &size, reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
       mine.error = cudaErrorInvalidValue;
       return mine;

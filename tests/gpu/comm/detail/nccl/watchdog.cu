@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/watchdog.hpp>
+#include <zero/comm/detail/nccl/watchdog.hpp>
 
 #include "tests/gpu/device/gpu/spin.cuh"
 #include "tests/support/lone_nccl.hpp"

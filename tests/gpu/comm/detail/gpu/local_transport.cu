@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/gpu/detail/local_transport.cuh>
+#include <zero/comm/detail/gpu/local_transport.cuh>
 
 #include <zero/comm/detail/local_meeting.hpp>
 #include <zero/core/error.hpp>

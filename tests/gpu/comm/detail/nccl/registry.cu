@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/registry.hpp>
+#include <zero/comm/detail/nccl/registry.hpp>
 
 #include "tests/support/lone_nccl.hpp"
 

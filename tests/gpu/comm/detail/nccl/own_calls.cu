@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/own_calls.hpp>
+#include <zero/comm/detail/nccl/own_calls.hpp>
 
 #include "tests/support/lone_nccl.hpp"
 

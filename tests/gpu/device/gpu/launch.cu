@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/detail/launch.cuh>
+#include <zero/device/gpu/launch.cuh>
 
 #include "tests/gpu/device/gpu/array.hpp"
 #include "tests/support/capture.hpp"
@@ -31,7 +31,7 @@ __global__ void number_blocks(T* numbers, T factor) {
 /// Adds one to each number, if the kernel ahead has done its part.
 template <class T>
 __global__ void count_up(T* numbers, T expected) {
-  zero::detail::wait_for_previous_kernel();
+  zero::gpu::wait_for_previous_kernel();
   T& number = numbers[blockIdx.x * blockDim.x + threadIdx.x];
   if (number == expected) {
     number = expected + 1;
@@ -42,8 +42,8 @@ __global__ void count_up(T* numbers, T expected) {
 
 TEST_CASE("a launch covers its blocks and converts its arguments") {
   gpu_array<std::int64_t> const numbers(5);
-  detail::preload("number_blocks", number_blocks<std::int64_t>);
-  detail::launch("number_blocks", number_blocks<std::int64_t>, 5, 32, nullptr, numbers.data(), 3);
+  gpu::preload("number_blocks", number_blocks<std::int64_t>);
+  gpu::launch("number_blocks", number_blocks<std::int64_t>, 5, 32, nullptr, numbers.data(), 3);
   CHECK(numbers.values() == std::vector<std::int64_t>{0, 3, 6, 9, 12});
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("kernels that are launched early keep their order, in a stream and in 
   gpu::stream const s(gpu::stream_priority::normal);
   auto const chain = [&](int first) {
     for (int i = first; i < first + 200; ++i) {
-      detail::launch_early("count_up", count_up<int>, blocks, threads, s.get(), numbers.data(), i);
+      gpu::launch_early("count_up", count_up<int>, blocks, threads, s.get(), numbers.data(), i);
     }
   };
   chain(0);
@@ -68,21 +68,21 @@ TEST_CASE("kernels are launched early where the GPU runs code that waits for the
   bool any = false;
   for (int const architecture : {__CUDA_ARCH_LIST__}) {
     any = any || architecture >= 900;
-    CHECK(detail::runs_code_of_sm_90(architecture / 10) == (architecture >= 900));
+    CHECK(gpu::runs_code_of_sm_90(architecture / 10) == (architecture >= 900));
   }
-  CHECK_FALSE(detail::runs_code_of_sm_90(86));
-  CHECK(detail::runs_code_of_sm_90(1000) == any);
+  CHECK_FALSE(gpu::runs_code_of_sm_90(86));
+  CHECK(gpu::runs_code_of_sm_90(1000) == any);
 }
 #endif
 
 TEST_CASE("no blocks are no launch, and too many are an error") {
   gpu_array<std::int64_t> const numbers(1);
   auto const launch = [&](std::int64_t blocks) {
-    detail::launch(
+    gpu::launch(
         "number_blocks", number_blocks<std::int64_t>, blocks, 32, nullptr, numbers.data(), 1);
   };
-  CHECK_NOTHROW(launch(0));
-  CHECK_THROWS_AS(launch(std::int64_t{1} << 31), logic_error);
+  CHECK_NOTHROW(gpu::launch(0));
+  CHECK_THROWS_AS(gpu::launch(std::int64_t{1} << 31), logic_error);
 }
 
 }  // namespace zero::test

@@ -3,16 +3,16 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/counted_groups.hpp>
+#include <zero/comm/detail/gpu/local_seats.hpp>
 #include <zero/comm/detail/local_text.hpp>
 #include <zero/comm/detail/rank_sum.cuh>
-#include <zero/comm/gpu/detail/local_seats.hpp>
 #include <zero/comm/transport.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/rank_order.hpp>
 #include <zero/core/traffic.hpp>
-#include <zero/device/gpu/detail/launch.cuh>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>
+#include <zero/device/gpu/launch.cuh>
 #include <zero/version.hpp>
 
 #include <cuda_runtime.h>
@@ -38,9 +38,9 @@ class local_gpu_transport : public counted_groups {
         rank_(rank) {
     seats_->take(rank);
     gpu::device_guard const guard(device());
-    preload("rank_sum_kernel", rank_sum_kernel<float>);
-    preload("rank_sum_kernel", rank_sum_kernel<bf16>);
-    preload("rank_sum_kernel", rank_sum_kernel<fp16>);
+    gpu::preload("rank_sum_kernel", rank_sum_kernel<float>);
+    gpu::preload("rank_sum_kernel", rank_sum_kernel<bf16>);
+    gpu::preload("rank_sum_kernel", rank_sum_kernel<fp16>);
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <zero/comm/concepts.hpp>
-#include <zero/comm/nccl/detail/calls.hpp>
-#include <zero/comm/nccl/detail/operations.hpp>
-#include <zero/comm/nccl/detail/own_calls.hpp>
-#include <zero/comm/nccl/detail/registry.hpp>
-#include <zero/comm/nccl/detail/same_options.hpp>
+#include <zero/comm/detail/nccl/calls.hpp>
+#include <zero/comm/detail/nccl/operations.hpp>
+#include <zero/comm/detail/nccl/own_calls.hpp>
+#include <zero/comm/detail/nccl/registry.hpp>
+#include <zero/comm/detail/nccl/same_options.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/comm/peer/concepts.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/gpu/detail/local_seats.hpp>
+#include <zero/comm/detail/gpu/local_seats.hpp>
 
 #include <doctest/doctest.h>
 

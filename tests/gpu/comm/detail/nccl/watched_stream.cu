@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/watched_stream.hpp>
+#include <zero/comm/detail/nccl/watched_stream.hpp>
 
 #include "tests/gpu/device/gpu/spin.cuh"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/device/gpu/detail/driver.hpp>
+#include <zero/device/gpu/driver.hpp>
 
 #include "tests/support/text.hpp"
 
@@ -11,23 +11,24 @@
 
 #include <string>
 
-using zero::detail::check_driver;
-using zero::detail::driver_function;
+using zero::gpu::check_driver;
+using zero::gpu::driver_function;
 
 TEST_CASE("functions of the driver are found by name, and missing ones are named") {
   int version = 0;
-  auto const ask = driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
+  auto const ask = gpu::driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
   CHECK(ask(&version) == CUDA_SUCCESS);
   CHECK(version >= 12000);
-  CHECK_THROWS_AS(static_cast<void>(driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
-                  zero::cuda_error);
+  CHECK_THROWS_AS(
+      static_cast<void>(gpu::driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
+      zero::cuda_error);
 }
 
 TEST_CASE("a failed call of the driver says which and why") {
-  CHECK_NOTHROW(check_driver(CUDA_SUCCESS, "cuCall"));
+  CHECK_NOTHROW(gpu::check_driver(CUDA_SUCCESS, "cuCall"));
   std::string text;
   try {
-    check_driver(CUDA_ERROR_NOT_SUPPORTED, "cuCall");
+    gpu::check_driver(CUDA_ERROR_NOT_SUPPORTED, "cuCall");
   } catch (zero::cuda_error const& error) {
     text = error.what();
     CHECK(error.code() == CUDA_ERROR_NOT_SUPPORTED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/same_options.hpp>
+#include <zero/comm/detail/nccl/same_options.hpp>
 
 #include "tests/support/text.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/deadline.hpp>
-#include <zero/comm/nccl/detail/handle.hpp>
-#include <zero/comm/nccl/detail/watchdog.hpp>
+#include <zero/comm/detail/nccl/handle.hpp>
+#include <zero/comm/detail/nccl/watchdog.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/comm/peer/news.hpp>
 #include <zero/core/error.hpp>

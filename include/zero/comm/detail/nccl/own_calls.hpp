@@ -2,9 +2,9 @@
 #pragma once
 
 #include <zero/comm/concepts.hpp>
-#include <zero/comm/nccl/detail/calls.hpp>
-#include <zero/comm/nccl/detail/handle.hpp>
-#include <zero/comm/nccl/detail/watchdog.hpp>
+#include <zero/comm/detail/nccl/calls.hpp>
+#include <zero/comm/detail/nccl/handle.hpp>
+#include <zero/comm/detail/nccl/watchdog.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/device/gpu/device_guard.hpp>
 #include <zero/device/gpu/error.hpp>

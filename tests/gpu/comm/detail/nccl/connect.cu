@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/connect.hpp>
+#include <zero/comm/detail/nccl/connect.hpp>
 
 #include "tests/support/lone_nccl.hpp"
 #include "tests/support/text.hpp"

@@ -4,9 +4,9 @@
 #include <zero/comm/concepts.hpp>
 #include <zero/comm/detail/deadline.hpp>
 #include <zero/comm/detail/local_text.hpp>
+#include <zero/comm/detail/nccl/handle.hpp>
+#include <zero/comm/detail/nccl/watched_stream.hpp>
 #include <zero/comm/detail/operation_ring.hpp>
-#include <zero/comm/nccl/detail/handle.hpp>
-#include <zero/comm/nccl/detail/watched_stream.hpp>
 #include <zero/comm/nccl_error.hpp>
 #include <zero/comm/nccl_options.hpp>
 #include <zero/comm/peer/news.hpp>

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace zero::inline ZERO_ABI::detail {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// Bytes of the widest access of a thread.
 inline constexpr std::int64_t vector_bytes = 16;
@@ -116,4 +116,4 @@ __device__ void store(T* to, std::int64_t count, float (&x)[N]) {
   }
 }
 
-}  // namespace zero::inline ZERO_ABI::detail
+}  // namespace zero::inline ZERO_ABI::gpu

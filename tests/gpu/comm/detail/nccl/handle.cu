@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/detail/nccl/handle.hpp>
 
 #include "tests/support/lone_nccl.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl/detail/calls.hpp>
+#include <zero/comm/detail/nccl/calls.hpp>
 
 #include "tests/support/lone_nccl.hpp"
 
-#include <zero/comm/nccl/detail/handle.hpp>
+#include <zero/comm/detail/nccl/handle.hpp>
 
 #include <doctest/doctest.h>
 

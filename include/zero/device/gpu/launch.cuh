@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <nv/target>
 
-namespace zero::inline ZERO_ABI::detail {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// What a kernel that is launched with `launch_early` does first: waits until the kernel ahead of
 /// it in the stream has ended and its writes can be seen. Costs nothing after a plain launch.
@@ -114,4 +114,4 @@ void preload(char const* name, Kernel* kernel) {
   check_cuda(cudaFuncGetAttributes(&attributes, reinterpret_cast<void const*>(kernel)), name);
 }
 
-}  // namespace zero::inline ZERO_ABI::detail
+}  // namespace zero::inline ZERO_ABI::gpu

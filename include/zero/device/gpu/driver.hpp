@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace zero::inline ZERO_ABI::detail {
+namespace zero::inline ZERO_ABI::gpu {
 
 /// A function of the CUDA driver, found through the runtime, so that nobody has to link libcuda.
 ///
@@ -52,4 +52,4 @@ inline void check_driver(CUresult code,
   }
 }
 
-}  // namespace zero::inline ZERO_ABI::detail
+}  // namespace zero::inline ZERO_ABI::gpu
