@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <tuple>
@@ -136,8 +137,10 @@ consteval bool names(std::type_identity<others>, std::index_sequence<I...>) {
 template <class Policies, std::size_t... Indices>
 consteval std::size_t orders_that_name_others(std::index_sequence<Indices...>) {
   constexpr auto size = std::make_index_sequence<std::tuple_size_v<Policies>>{};
-  return (std::size_t{0} + ... +
-          static_cast<std::size_t>(names<Policies, Indices>(std::type_identity<others>{}, size)));
+  // No fold: clang takes one of 256 terms at most.
+  std::array<bool, sizeof...(Indices)> const named{
+      names<Policies, Indices>(std::type_identity<others>{}, size)...};
+  return static_cast<std::size_t>(std::ranges::count(named, true));
 }
 
 struct Muon {
