@@ -48,17 +48,18 @@ TEST_CASE("a failure is heard by the others as an error of their own place, and 
   peer_news second(all[1]);
   auto const heard = [](peer_news const& news) {
     std::vector<std::string> result;
-    news.hear(4, "head", "gather", [&](std::exception_ptr const& error, int origin, auto const& why) {
-      try {
-        std::rethrow_exception(error);
-      } catch (zero::peer_error const& failure) {
-        CHECK(failure.rank() == origin);
-        CHECK(failure.step() == 4);
-        CHECK(std::string(failure.unit()) == "head");
-        CHECK(std::string(failure.operation()) == "gather");
-        result = {failure.what(), why};
-      }
-    });
+    news.hear(
+        4, "head", "gather", [&](std::exception_ptr const& error, int origin, auto const& why) {
+          try {
+            std::rethrow_exception(error);
+          } catch (zero::peer_error const& failure) {
+            CHECK(failure.rank() == origin);
+            CHECK(failure.step() == 4);
+            CHECK(std::string(failure.unit()) == "head");
+            CHECK(std::string(failure.operation()) == "gather");
+            result = {failure.what(), why};
+          }
+        });
     return result;
   };
   CHECK_FALSE(first.any_failed());
