@@ -16,19 +16,19 @@ using zero::gpu::driver_function;
 
 TEST_CASE("functions of the driver are found by name, and missing ones are named") {
   int version = 0;
-  auto const ask = gpu::driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
+  auto const ask = driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
   CHECK(ask(&version) == CUDA_SUCCESS);
   CHECK(version >= 12000);
   CHECK_THROWS_AS(
-      static_cast<void>(gpu::driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
+      static_cast<void>(driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
       zero::cuda_error);
 }
 
 TEST_CASE("a failed call of the driver says which and why") {
-  CHECK_NOTHROW(gpu::check_driver(CUDA_SUCCESS, "cuCall"));
+  CHECK_NOTHROW(check_driver(CUDA_SUCCESS, "cuCall"));
   std::string text;
   try {
-    gpu::check_driver(CUDA_ERROR_NOT_SUPPORTED, "cuCall");
+    check_driver(CUDA_ERROR_NOT_SUPPORTED, "cuCall");
   } catch (zero::cuda_error const& error) {
     text = error.what();
     CHECK(error.code() == CUDA_ERROR_NOT_SUPPORTED);

@@ -81,8 +81,8 @@ TEST_CASE("no blocks are no launch, and too many are an error") {
     gpu::launch(
         "number_blocks", number_blocks<std::int64_t>, blocks, 32, nullptr, numbers.data(), 1);
   };
-  CHECK_NOTHROW(gpu::launch(0));
-  CHECK_THROWS_AS(gpu::launch(std::int64_t{1} << 31), logic_error);
+  CHECK_NOTHROW(launch(0));
+  CHECK_THROWS_AS(launch(std::int64_t{1} << 31), logic_error);
 }
 
 }  // namespace zero::test
