@@ -397,7 +397,7 @@ double exposed_part(Engine& engine, Step const& train_step) {
       waited_us = 0;
     }
   }
-  zero::expects(parts.size() == 7, "the timeline of seven steps has another number");
+  zero::precondition(parts.size() == 7, "the timeline of seven steps has another number");
   parts.erase(parts.begin());
   return median(std::move(parts));
 }

@@ -169,7 +169,7 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
     auto const unit = unit_of(pointer, index);
     this->begin_lease();
     auto const ph = this->core().cursor().active() &&
-                            this->core().cursor().expects({unit, phase::backward, true})
+                            this->core().cursor().awaits({unit, phase::backward, true})
                         ? phase::backward
                         : phase::forward;
     this->core().open(unit, ph);
@@ -246,9 +246,10 @@ inline constexpr world_of<Ranks> world{};
 template <class Engine, int Ranks>
 [[nodiscard]] constexpr execution_plan plan(world_of<Ranks> /*world*/) {
   auto plan = Engine::plan_for(typename Engine::model_type{}, Ranks);
-  expects(!plan.layout.ranges.empty(),
-          "zero::plan: the container has no elements when it is default-constructed; plan one that "
-          "has its shapes by zero::plan<Engine>(model, ranks)");
+  precondition(
+      !plan.layout.ranges.empty(),
+      "zero::plan: the container has no elements when it is default-constructed; plan one that "
+      "has its shapes by zero::plan<Engine>(model, ranks)");
   return plan;
 }
 

@@ -94,7 +94,7 @@ class lease_base {
 
  protected:
   [[nodiscard]] Core& core() const {
-    expects(core_ != nullptr, "zero: this lease is closed; open the unit again");
+    precondition(core_ != nullptr, "zero: this lease is closed; open the unit again");
     return *core_;
   }
 

@@ -34,7 +34,7 @@ class MicroSteps {
       : engine_(&engine),
         at_{0, count},
         exceptions_(std::uncaught_exceptions()) {
-    expects(count >= 1, "zero::ZeroEngine: micro_steps needs a count of at least 1");
+    precondition(count >= 1, "zero::ZeroEngine: micro_steps needs a count of at least 1");
   }
 
   MicroSteps(MicroSteps const&) = delete;
@@ -85,9 +85,10 @@ class MicroSteps {
   /// @throws logic_error inside another loop, or when a loop has ended and `step` was not called,
   ///         or the second time
   [[nodiscard]] iterator begin() {
-    expects(at_.index == 0,
-            "zero::ZeroEngine: the same micro_steps were iterated a second time; ask the engine "
-            "for new ones for each step, and let each loop come to its end");
+    precondition(
+        at_.index == 0,
+        "zero::ZeroEngine: the same micro_steps were iterated a second time; ask the engine "
+        "for new ones for each step, and let each loop come to its end");
     announce();
     running_ = true;
     return iterator(*this);
@@ -179,7 +180,7 @@ class EvaluationPass {
 
  private:
   [[nodiscard]] Engine& engine() const {
-    if (engine_ == nullptr) {  // spelled out: g++ 12 does not look into `expects` and warns
+    if (engine_ == nullptr) {  // spelled out: g++ 12 does not look into `precondition` and warns
       throw logic_error("zero: this evaluation pass has ended; begin another one");
     }
     return *engine_;

@@ -416,7 +416,7 @@ class training {
 
   /// Numbers that would spoil the parameters are refused before anything is done.
   static void check_numbers(step_options const& numbers) {
-    expects(
+    precondition(
         !numbers.lr || (is_finite(*numbers.lr) && *numbers.lr >= 0),
         "zero::ZeroEngine: the learning rate of a step must be finite and not negative; leave it "
         "out for that of the optimizer's options");

@@ -44,6 +44,7 @@
 #include <zero/lease.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/element_types.hpp>
+#include <zero/model/hana.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/program.hpp>
 #include <zero/model/traverse.hpp>

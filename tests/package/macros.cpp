@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Macros of X11 and of <sys/sysmacros.h> before our headers, as a user's other headers define them.
+// Macros of X11 and of <sys/sysmacros.h> before our headers, as a user's other headers define them,
+// and three of a user's own. (Of `min` and `max` the standard library's headers rid themselves.)
+#define expects(condition) static_assert(sizeof(condition) == 0, "expanded")
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
 #define None 0L
+#define Bool int
 #define Status int
 #define True 1
 #define False 0

@@ -238,7 +238,7 @@ class file_base : public detail::counted_groups {
     for (int r = 0; r < size_; ++r) {
       while (!std::filesystem::exists(file(round_, r))) {
         check();
-        expects(!end.passed(), "a rank did not come to an exchange");
+        precondition(!end.passed(), "a rank did not come to an exchange");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       buffer theirs(std::filesystem::file_size(file(round_, r)));

@@ -65,7 +65,7 @@ class peer_mailbox_communicator : public mailbox_communicator<Device> {
                    Launch&& launch) {
     this->room().count(this->rank(), collective::all_to_others, (this->size() - 1) * bytes);
     range const* const mine = range_of(own, bytes);
-    expects(mine != nullptr, "zero::test::PeerMailbox: this memory was not registered");
+    precondition(mine != nullptr, "zero::test::PeerMailbox: this memory was not registered");
     auto* const box = this->begin(collective::all_to_others, tag, bytes, sizeof mine->begin);
     std::memcpy(box, &mine->begin, sizeof mine->begin);
     this->room().meet(this->rank());

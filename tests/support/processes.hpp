@@ -23,7 +23,7 @@ namespace zero::test {
 /// A directory that the workers of one run share.
 [[nodiscard]] inline std::filesystem::path worker_directory() {
   char const* const path = std::getenv("ZERO_TEST_WORKERS");
-  expects(path != nullptr, "a worker's test case runs in a worker");
+  precondition(path != nullptr, "a worker's test case runs in a worker");
   return path;
 }
 
@@ -39,7 +39,7 @@ inline void worker_passed() {
 /// @return whether all of them ended well and came to their end
 [[nodiscard]] inline bool run_workers(std::string const& test_case, int n, bool gpu_each = false) {
   std::string directory = std::filesystem::temp_directory_path() / "zero-workers-XXXXXX";
-  expects(::mkdtemp(directory.data()) != nullptr, "no temporary directory");
+  precondition(::mkdtemp(directory.data()) != nullptr, "no temporary directory");
   std::string program(PATH_MAX, '\0');
   auto const length = ::readlink("/proc/self/exe", program.data(), program.size());
   program.resize(length < 0 ? 0 : static_cast<std::size_t>(length));

@@ -317,9 +317,10 @@ class plain_attention final : public attention {
 template <class T>
 std::unique_ptr<attention> make_plain(attention_sizes const& sizes) {
   std::int64_t const size = sizes.head_size();
-  zero::expects(size <= largest_plain_head && size % 8 == 0,
-                "train_gpt: the plain attention needs heads of at most 128 channels, a multiple "
-                "of 8");
+  zero::precondition(
+      size <= largest_plain_head && size % 8 == 0,
+      "train_gpt: the plain attention needs heads of at most 128 channels, a multiple "
+      "of 8");
   if (size <= 32) {
     return std::make_unique<plain_attention<T, 32>>(sizes);
   }

@@ -492,7 +492,7 @@ __global__ void logits_kernel(
 template <class T, class F>
 void with_vectors(std::int64_t channels, F f) {
   std::int64_t const needed = (channels + 32 * lanes<T> - 1) / (32 * lanes<T>);
-  zero::expects(needed <= 32, "train_gpt: these rows are too wide for the GPU's layer norm");
+  zero::precondition(needed <= 32, "train_gpt: these rows are too wide for the GPU's layer norm");
   auto const call = [&]<int Count>() { f.template operator()<Count>(); };
   needed <= 1   ? call.template operator()<1>()
   : needed <= 2 ? call.template operator()<2>()

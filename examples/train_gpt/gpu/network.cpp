@@ -114,9 +114,9 @@ network<T>::network(gpt_shape const& shape,
       chosen_(chosen),
       blocks_(static_cast<std::size_t>(shape.layers)) {
   std::int64_t const channels = shape.channels;
-  zero::expects(channels % 8 == 0 && shape.vocabulary % 8 == 0 && rows_ % 8 == 0,
-                "train_gpt: a GPU needs channels, vocabulary and the tokens of a batch to be "
-                "multiples of 8");
+  zero::precondition(channels % 8 == 0 && shape.vocabulary % 8 == 0 && rows_ % 8 == 0,
+                     "train_gpt: a GPU needs channels, vocabulary and the tokens of a batch to be "
+                     "multiples of 8");
   constexpr zero::dtype type = zero::dtype_of<T>;
   allocate();
   qkv_.emplace(*this, channels, 3 * channels, epilogue::none);

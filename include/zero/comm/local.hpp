@@ -86,7 +86,7 @@ class local_world {
 
  private:
   static std::shared_ptr<detail::local_meeting> make_meeting(int ranks, local_options options) {
-    expects(ranks >= 1, "zero::Local: a world needs at least one rank");
+    precondition(ranks >= 1, "zero::Local: a world needs at least one rank");
     // Added to the time of now, more could overflow the clock.
     std::chrono::milliseconds const limit =
         std::clamp<std::chrono::milliseconds>(options.stall_limit, {}, std::chrono::years(10));

@@ -77,8 +77,8 @@ class local_gpu_world {
 
  private:
   static std::shared_ptr<detail::local_seats> make_seats(int ranks, local_gpu_options& options) {
-    expects(ranks >= 1 && ranks <= detail::most_local_gpu_ranks,
-            "zero::Local: a world on GPUs has 1 to 256 ranks");
+    precondition(ranks >= 1 && ranks <= detail::most_local_gpu_ranks,
+                 "zero::Local: a world on GPUs has 1 to 256 ranks");
     return std::make_shared<detail::local_seats>(
         std::make_shared<detail::local_meeting>(ranks, options.stall_limit),
         detail::deal_devices(ranks, std::move(options.devices)));

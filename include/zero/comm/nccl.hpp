@@ -133,9 +133,9 @@ struct Nccl {
   /// @throws logic_error the handle is null
   [[nodiscard]] static nccl_communicator from_handle(ncclComm_t handle,
                                                      nccl_options const& options = {}) {
-    expects(handle != nullptr,
-            "zero::Nccl: from_handle needs a communicator, not a null pointer; use "
-            "from_environment to make one");
+    precondition(handle != nullptr,
+                 "zero::Nccl: from_handle needs a communicator, not a null pointer; use "
+                 "from_environment to make one");
     if (!options.split) {
       return {handle, false, options};
     }

@@ -19,9 +19,9 @@ namespace zero::inline ZERO_ABI {
 ///
 /// @throws logic_error when the loaded NCCL is older than 2.19; use the default allocator there
 [[nodiscard]] inline gpu::allocator nccl_allocator() {
-  expects(detail::nccl_features::of_library().memory,
-          "zero::nccl_allocator: ncclMemAlloc needs NCCL 2.19 or newer; leave "
-          "cuda_options::allocator at its default");
+  precondition(detail::nccl_features::of_library().memory,
+               "zero::nccl_allocator: ncclMemAlloc needs NCCL 2.19 or newer; leave "
+               "cuda_options::allocator at its default");
   gpu::allocator result;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 1)
   result.allocate = [](void* /*context*/, std::int64_t bytes) -> void* {

@@ -38,10 +38,10 @@ namespace detail {
 
 /// @throws logic_error when the numbers make no sense
 inline void check_rendezvous(rendezvous const& who) {
-  expects(who.size >= 1, "zero::rendezvous: the world size must be at least 1");
-  expects(who.rank >= 0 && who.rank < who.size,
-          "zero::rendezvous: the rank must be at least 0 and below the world size");
-  expects(who.limit.count() > 0, "zero::rendezvous: the time limit must be positive");
+  precondition(who.size >= 1, "zero::rendezvous: the world size must be at least 1");
+  precondition(who.rank >= 0 && who.rank < who.size,
+               "zero::rendezvous: the rank must be at least 0 and below the world size");
+  precondition(who.limit.count() > 0, "zero::rendezvous: the time limit must be positive");
 }
 
 }  // namespace detail

@@ -189,7 +189,7 @@ inline void rendezvous_by_file(rendezvous const& who,
                                std::string const& path,
                                std::span<std::byte> payload) {
   detail::check_rendezvous(who);
-  expects(!path.empty(), "zero::rendezvous: the path of the shared file must not be empty");
+  precondition(!path.empty(), "zero::rendezvous: the path of the shared file must not be empty");
   if (who.size == 1) {
     return;
   }

@@ -33,7 +33,8 @@ inline void rendezvous_by_tcp(rendezvous const& who,
                               int port,
                               std::span<std::byte> payload) {
   detail::check_rendezvous(who);
-  expects(port >= 1 && port <= 65535, "zero::rendezvous: the port must be between 1 and 65535");
+  precondition(port >= 1 && port <= 65535,
+               "zero::rendezvous: the port must be between 1 and 65535");
   if (who.size == 1) {
     return;
   }

@@ -230,9 +230,9 @@ class numeric_error : public std::runtime_error {
 /// @param where      the caller's line by default
 /// @throws logic_error if the condition does not hold; in a constant expression that is a compile
 ///         error. Never allocates when the condition holds.
-constexpr void expects(bool condition,
-                       char const* sentence,
-                       source_location where = source_location::current()) {
+constexpr void precondition(bool condition,
+                            char const* sentence,
+                            source_location where = source_location::current()) {
   if (!condition) {
     throw logic_error(sentence, where);
   }

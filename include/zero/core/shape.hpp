@@ -23,17 +23,18 @@ class shape {
   /// @throws logic_error if there are too many, one is negative, or their product needs more than
   ///         63 bits
   constexpr shape(std::initializer_list<std::int64_t> extents) {
-    expects(extents.size() <= static_cast<std::size_t>(max_rank),
-            "zero::shape: more than 8 dimensions; merge some.");
+    precondition(extents.size() <= static_cast<std::size_t>(max_rank),
+                 "zero::shape: more than 8 dimensions; merge some.");
     bool empty = false;
     for (std::int64_t const extent : extents) {
-      expects(extent >= 0, "zero::shape: a negative extent; sizes are 0 or more.");
+      precondition(extent >= 0, "zero::shape: a negative extent; sizes are 0 or more.");
       empty = empty || extent == 0;
       extents_[rank_++] = extent;
     }
     for (std::int64_t const extent : extents) {
-      expects(empty || elements_ <= std::numeric_limits<std::int64_t>::max() / extent,
-              "zero::shape: the number of elements needs more than 63 bits; use smaller extents.");
+      precondition(
+          empty || elements_ <= std::numeric_limits<std::int64_t>::max() / extent,
+          "zero::shape: the number of elements needs more than 63 bits; use smaller extents.");
       elements_ = empty ? 0 : elements_ * extent;
     }
   }
@@ -45,8 +46,8 @@ class shape {
   /// @return the size in that dimension
   /// @throws logic_error if there is no such dimension
   [[nodiscard]] constexpr std::int64_t operator[](int dimension) const {
-    expects(dimension >= 0 && dimension < rank_,
-            "zero::shape: no such dimension; ask for 0 to rank() - 1.");
+    precondition(dimension >= 0 && dimension < rank_,
+                 "zero::shape: no such dimension; ask for 0 to rank() - 1.");
     return extents_[dimension];
   }
 

@@ -31,23 +31,25 @@ template <optimizer O, class Holds>
 /// @throws logic_error with a sentence that says what to choose instead
 template <optimizer O>
 void check_optimizer(typename O::options const& options) {
-  expects(is_finite(options.lr) && options.lr >= 0,
-          "zero::ZeroEngine: the learning rate of the optimizer's options must be finite and not "
-          "negative; 0 where every step is given its own");
+  precondition(
+      is_finite(options.lr) && options.lr >= 0,
+      "zero::ZeroEngine: the learning rate of the optimizer's options must be finite and not "
+      "negative; 0 where every step is given its own");
   if constexpr (requires { O::check(options); }) {
     O::check(options);
   }
   auto const finite = [](float value) { return is_finite(value); };
-  expects(updates_to<O>(O::prepare(options, options.lr, 1.0, 1), 0.75F, -0.375F, finite),
-          "zero::ZeroEngine: with these options the optimizer's first step gives a number that "
-          "is not finite; choose lr and the others within the ranges that their comments say");
+  precondition(
+      updates_to<O>(O::prepare(options, options.lr, 1.0, 1), 0.75F, -0.375F, finite),
+      "zero::ZeroEngine: with these options the optimizer's first step gives a number that "
+      "is not finite; choose lr and the others within the ranges that their comments say");
   auto const zero = [](float value) { return is_finite(value) && value == 0; };
   double const rates[] = {options.lr, 1.0, 0.0};  // nvcc 13 loses a list that depends on types
   for (std::int64_t const t : {1, 2, 1000}) {
     for (double const decay : {1.0, 0.0}) {
       for (double const lr : rates) {
         auto const scalars = O::prepare(options, lr, decay, t);
-        expects(
+        precondition(
             updates_to<O>(scalars, 0.0F, 0.0F, zero) && updates_to<O>(scalars, 0.0F, -0.0F, zero),
             "zero::ZeroEngine: the optimizer changes a zero parameter with a zero gradient "
             "and zero moments; padding must stay zero, so write update() such that zeros "

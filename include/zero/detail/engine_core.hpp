@@ -83,7 +83,8 @@ class engine_core : public engine_steps<Types> {
   // --- timeline
 
   void start_timeline(std::int64_t most) {
-    expects(most >= 0, "zero::ZeroEngine: start_timeline needs a number of entries of 0 or more");
+    precondition(most >= 0,
+                 "zero::ZeroEngine: start_timeline needs a number of entries of 0 or more");
     this->drain();
     timeline_ = std::make_unique<timeline_recorder<stream>>(static_cast<std::size_t>(most));
     timeline_->start(this->device_);
@@ -91,8 +92,8 @@ class engine_core : public engine_steps<Types> {
   }
 
   [[nodiscard]] std::vector<timeline_entry> stop_timeline() {
-    expects(timeline_ != nullptr,
-            "zero::ZeroEngine: stop_timeline needs a start_timeline before it");
+    precondition(timeline_ != nullptr,
+                 "zero::ZeroEngine: stop_timeline needs a start_timeline before it");
     this->executor_.record_timeline(nullptr);
     this->drain();
     auto entries = timeline_->entries();

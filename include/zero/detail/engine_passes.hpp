@@ -46,7 +46,7 @@ class engine_passes : public engine_state<Types> {
 
   /// Closes a unit. A gradient that nobody asked for is zero; addresses are null from here on.
   void close(std::int32_t unit, phase ph) {
-    if (this->executor_.in_pass() && this->executor_.cursor().expects({unit, ph, false})) {
+    if (this->executor_.in_pass() && this->executor_.cursor().awaits({unit, ph, false})) {
       auto const& op = this->executor_.next_operation();
       gradients_.close(op);
       if (this->options_.stress.poison && op.parameter_slot >= 0 && op.has(flag_frees)) {

@@ -98,22 +98,24 @@ struct engine_setup {
       typename types::communicator communicator,
       engine_options<optimizer> const& options,
       DeviceArguments&&... device) {
-    expects(arithmetic_is_exact(),
-            "zero::ZeroEngine: this build contracts a * b + c, which changes results; compile with "
-            "-ffp-contract=off");
-    expects(options.clip_norm >= 0 && is_finite(options.clip_norm),
-            "zero::ZeroEngine: clip_norm must be finite and not negative; 0 is off");
-    expects(options.stress.delay == nullptr || delayable_device<typename types::device>,
-            "zero::ZeroEngine: stress.delay needs a device that can delay its bodies, see "
-            "zero::delayable_device; leave it null on this one");
+    precondition(
+        arithmetic_is_exact(),
+        "zero::ZeroEngine: this build contracts a * b + c, which changes results; compile with "
+        "-ffp-contract=off");
+    precondition(options.clip_norm >= 0 && is_finite(options.clip_norm),
+                 "zero::ZeroEngine: clip_norm must be finite and not negative; 0 is off");
+    precondition(options.stress.delay == nullptr || delayable_device<typename types::device>,
+                 "zero::ZeroEngine: stress.delay needs a device that can delay its bodies, see "
+                 "zero::delayable_device; leave it null on this one");
     if constexpr (precision::loss_scaling) {
       check(options.loss_scale);
     }
     check_optimizer<optimizer>(options.optimizer);
     auto const layout = describe(model);
-    expects(!layout.parameters.empty(),
-            "zero::ZeroEngine: the container has no tensors; give its vectors and optionals their "
-            "elements before the engine takes it");
+    precondition(
+        !layout.parameters.empty(),
+        "zero::ZeroEngine: the container has no tensors; give its vectors and optionals their "
+        "elements before the engine takes it");
     auto plan = make_plan(layout.parameters,
                           layout.units,
                           make_program(model),

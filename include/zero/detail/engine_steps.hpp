@@ -94,8 +94,8 @@ class engine_steps : public engine_passes<Types> {
 
   /// The record of the latest step; waits for it.
   [[nodiscard]] step_record result() {
-    expects(this->ledger_.issued() > first_step_,
-            "zero::ZeroEngine: result() was called before any step; call step first");
+    precondition(this->ledger_.issued() > first_step_,
+                 "zero::ZeroEngine: result() was called before any step; call step first");
     this->drain();
     auto const record = this->step_memory_.record(this->ledger_.slot());
     if (record.at_floor && this->options_.loss_scale.at_floor == at_floor::raise) {

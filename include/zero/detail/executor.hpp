@@ -73,7 +73,7 @@ class executor {
           "' was used outside a pass; open units in the loop over engine.micro_steps(k) or in an "
           "engine.evaluation()");
     }
-    if (!cursor_.expects(token)) {
+    if (!cursor_.awaits(token)) {
       fail_misuse(cursor_.describe(token) + " was asked for, but " + cursor_.describe_next() +
                   " was expected");
     }

@@ -56,7 +56,7 @@ class tier_allocators {
       : device_(&device) {}
 
   [[nodiscard]] void* allocate(tier in, std::int64_t bytes, char const* name) {
-    expects(in == tier::device, "zero: only the tier of the device has an allocator");
+    precondition(in == tier::device, "zero: only the tier of the device has an allocator");
     return device_->allocate(bytes, name);
   }
 

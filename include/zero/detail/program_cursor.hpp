@@ -35,7 +35,7 @@ class program_cursor {
   [[nodiscard]] std::int32_t position() const { return at_; }
 
   /// Whether the program goes on with this open or close.
-  [[nodiscard]] bool expects(program_token const& wanted) const {
+  [[nodiscard]] bool awaits(program_token const& wanted) const {
     if (finished()) {
       return false;
     }

@@ -31,7 +31,7 @@ class rank_exchange {
   /// @throws logic_error for more than the window holds
   void gather_bytes(void const* mine, std::int64_t bytes, void* all, char const* what) {
     auto const world = std::int64_t{core_->communicator().size()};
-    expects(bytes * world <= full_window_bytes, "zero::ZeroEngine: too many bytes a rank");
+    precondition(bytes * world <= full_window_bytes, "zero::ZeroEngine: too many bytes a rank");
     core_->drain();
     auto* const window = core_->window();
     auto* const own = window + core_->communicator().rank() * bytes;

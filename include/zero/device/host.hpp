@@ -62,8 +62,8 @@ class host_device {
   /// @throws logic_error a negative number of events, or no room in the rings
   explicit host_device(int events, host_options options = {})
       : memory_limit_(options.memory_limit) {
-    expects(events >= 0, "zero::host_device: the number of events must not be negative");
-    expects(options.ring_tasks >= 1, "zero::host_device: ring_tasks must be at least 1");
+    precondition(events >= 0, "zero::host_device: the number of events must not be negative");
+    precondition(options.ring_tasks >= 1, "zero::host_device: ring_tasks must be at least 1");
     events_.resize(static_cast<std::size_t>(events));
     if (options.asynchronous) {
       auto const capacity = static_cast<std::size_t>(options.ring_tasks);
@@ -82,7 +82,7 @@ class host_device {
   /// @param pool  named in the exception
   /// @throws out_of_memory there is not as much, or `memory_limit` would be exceeded
   [[nodiscard]] void* allocate(std::int64_t bytes, char const* pool) {
-    expects(bytes >= 0, "zero::host_device: a size must not be negative");
+    precondition(bytes >= 0, "zero::host_device: a size must not be negative");
     if (bytes == 0) {
       return nullptr;
     }
@@ -224,8 +224,8 @@ class host_device {
   }
 
   [[nodiscard]] host_event& event_at(int event) {
-    expects(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
-            "zero::host_device: no such event; the constructor says how many there are");
+    precondition(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
+                 "zero::host_device: no such event; the constructor says how many there are");
     return events_[static_cast<std::size_t>(event)];
   }
 

@@ -3,13 +3,11 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/tensor.hpp>
+#include <zero/model/hana.hpp>
 #include <zero/model/parameter.hpp>
 #include <zero/model/traverse.hpp>
 #include <zero/model/unit.hpp>
 #include <zero/version.hpp>
-
-#include <boost/hana/adapt_struct.hpp>
-#include <boost/hana/define_struct.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,14 +2,9 @@
 #pragma once
 
 #include <zero/core/tensor.hpp>
+#include <zero/model/hana.hpp>
 #include <zero/model/type_list.hpp>
 #include <zero/version.hpp>
-
-#include <boost/hana/accessors.hpp>
-#include <boost/hana/concept/struct.hpp>
-#include <boost/hana/pair.hpp>
-#include <boost/hana/string.hpp>
-#include <boost/hana/tuple.hpp>
 
 #include <array>
 #include <cstddef>

@@ -41,11 +41,11 @@ struct AdamW {
 
   /// @throws logic_error for options outside the ranges that their comments name
   static void check(options const& o) {
-    expects(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
-            "zero::AdamW: beta1 and beta2 must be 0 or more and less than 1");
-    expects(0 < o.eps && is_finite(o.eps), "zero::AdamW: eps must be above 0, and finite");
-    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
-            "zero::AdamW: weight_decay must be 0 or more, and finite");
+    precondition(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
+                 "zero::AdamW: beta1 and beta2 must be 0 or more and less than 1");
+    precondition(0 < o.eps && is_finite(o.eps), "zero::AdamW: eps must be above 0, and finite");
+    precondition(0 <= o.weight_decay && is_finite(o.weight_decay),
+                 "zero::AdamW: weight_decay must be 0 or more, and finite");
   }
 
   /// What one step needs, formed in FP64 and rounded once.

@@ -35,10 +35,10 @@ struct Lion {
 
   /// @throws logic_error for options outside the ranges that their comments name
   static void check(options const& o) {
-    expects(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
-            "zero::Lion: beta1 and beta2 must be 0 or more and less than 1");
-    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
-            "zero::Lion: weight_decay must be 0 or more, and finite");
+    precondition(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1,
+                 "zero::Lion: beta1 and beta2 must be 0 or more and less than 1");
+    precondition(0 <= o.weight_decay && is_finite(o.weight_decay),
+                 "zero::Lion: weight_decay must be 0 or more, and finite");
   }
 
   /// What one step needs, formed in FP64 and rounded once.

@@ -53,18 +53,18 @@ struct loss_scale_state {
 /// @param o  options
 /// @throws logic_error, with a sentence, if they make no sense
 constexpr void check(loss_scale_options const& o) {
-  expects(less(0x1p-126, o.initial) && less(o.initial, 0x1p127),
-          "zero::loss_scale_options: initial must be above 0 and within the range of FP32.");
+  precondition(less(0x1p-126, o.initial) && less(o.initial, 0x1p127),
+               "zero::loss_scale_options: initial must be above 0 and within the range of FP32.");
   if (!o.dynamic) {
     return;
   }
-  expects(o.window >= 1 && o.hysteresis >= 1,
-          "zero::loss_scale_options: window and hysteresis must be 1 or more.");
-  expects(
+  precondition(o.window >= 1 && o.hysteresis >= 1,
+               "zero::loss_scale_options: window and hysteresis must be 1 or more.");
+  precondition(
       less(0x1p-126, o.minimum) && less(o.maximum, 0x1p127),
       "zero::loss_scale_options: minimum must be above 0 and maximum within the range of FP32.");
-  expects(!less(o.initial, o.minimum) && !less(o.maximum, o.initial),
-          "zero::loss_scale_options: initial must lie between minimum and maximum.");
+  precondition(!less(o.initial, o.minimum) && !less(o.maximum, o.initial),
+               "zero::loss_scale_options: initial must lie between minimum and maximum.");
 }
 
 /// @param o  options

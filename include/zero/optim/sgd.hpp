@@ -38,12 +38,12 @@ struct Sgd {
 
   /// @throws logic_error for options outside the ranges that their comments name
   static void check(options const& o) {
-    expects(0 <= o.momentum && is_finite(o.momentum) && is_finite(o.dampening),
-            "zero::Sgd: momentum must be 0 or more, and finite; dampening finite");
-    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
-            "zero::Sgd: weight_decay must be 0 or more, and finite");
-    expects(!o.nesterov || (0 < o.momentum && o.dampening == 0),
-            "zero::Sgd: nesterov needs momentum above 0 and no dampening");
+    precondition(0 <= o.momentum && is_finite(o.momentum) && is_finite(o.dampening),
+                 "zero::Sgd: momentum must be 0 or more, and finite; dampening finite");
+    precondition(0 <= o.weight_decay && is_finite(o.weight_decay),
+                 "zero::Sgd: weight_decay must be 0 or more, and finite");
+    precondition(!o.nesterov || (0 < o.momentum && o.dampening == 0),
+                 "zero::Sgd: nesterov needs momentum above 0 and no dampening");
   }
 
   /// What one step needs, formed in FP64 and rounded once.
@@ -107,8 +107,8 @@ struct PlainSgd {
 
   /// @throws logic_error for options outside the ranges that their comments name
   static void check(options const& o) {
-    expects(0 <= o.weight_decay && is_finite(o.weight_decay),
-            "zero::PlainSgd: weight_decay must be 0 or more, and finite");
+    precondition(0 <= o.weight_decay && is_finite(o.weight_decay),
+                 "zero::PlainSgd: weight_decay must be 0 or more, and finite");
   }
 
   /// What one step needs, formed in FP64 and rounded once.

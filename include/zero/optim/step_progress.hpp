@@ -25,7 +25,7 @@ struct step_progress {
 
 /// @throws logic_error, with a sentence, if the counters contradict each other
 constexpr void check(step_progress const& p) {
-  expects(
+  precondition(
       p.applied_steps >= 0 && p.skipped_in_row >= 0 &&
           p.applied_steps <= p.steps - p.skipped_in_row,
       "zero::step_progress: of `steps`, at most `steps - skipped_in_row` can have been applied, "

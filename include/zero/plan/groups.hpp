@@ -61,8 +61,8 @@ struct update_groups {
       ++group;
     }
     if (group == static_cast<std::int32_t>(result.groups.size())) {
-      expects(group < max_groups,
-              "zero: more than 16 different pairs of lr_scale and weight_decay; use fewer");
+      precondition(group < max_groups,
+                   "zero: more than 16 different pairs of lr_scale and weight_decay; use fewer");
       result.groups.push_back(wanted);
     }
     auto& segments = of_range[static_cast<std::size_t>(place.range)];
@@ -120,12 +120,12 @@ struct update_groups {
 constexpr void index_segments(std::vector<update_segment>& segments, std::int64_t n) {
   std::int64_t at = 0;
   for (auto const& s : segments) {
-    expects(s.begin == at && s.end > s.begin && s.begin % update_segment_alignment == 0,
-            "zero: update segments must cover their elements in order, without gaps, from "
-            "multiples of 64 on");
+    precondition(s.begin == at && s.end > s.begin && s.begin % update_segment_alignment == 0,
+                 "zero: update segments must cover their elements in order, without gaps, from "
+                 "multiples of 64 on");
     at = s.end;
   }
-  expects(at == n, "zero: update segments must cover all elements");
+  precondition(at == n, "zero: update segments must cover all elements");
   if (n == 0) {
     return;
   }

@@ -118,9 +118,10 @@ namespace detail {
 
 /// Refuses counts of elements whose bytes could need more than 63 bits.
 constexpr void expect_countable(std::int64_t elements) {
-  expects(elements >= 0 && elements <= max_elements,
-          "zero::plan: more than 2^48 elements, padding included; their bytes would not be counted "
-          "right in 63 bits. Use smaller shapes.");
+  precondition(
+      elements >= 0 && elements <= max_elements,
+      "zero::plan: more than 2^48 elements, padding included; their bytes would not be counted "
+      "right in 63 bits. Use smaller shapes.");
 }
 
 /// Units that one phase of a pass opens more than once.

@@ -58,9 +58,9 @@ struct unit_placement {
 /// The number of ranks of a group, of `world` in all.
 /// @throws logic_error for a group that is not planned yet
 [[nodiscard]] constexpr int size_of(group over, int world) {
-  expects(over == group::none || over == group::world,
-          "zero::plan: parts are shared out over all ranks or not at all; use group::none or "
-          "group::world");
+  precondition(over == group::none || over == group::world,
+               "zero::plan: parts are shared out over all ranks or not at all; use group::none or "
+               "group::world");
   return over == group::world ? world : 1;
 }
 
@@ -68,9 +68,9 @@ struct unit_placement {
 /// @throws logic_error for a group beyond `world`, or a tier beyond `device`
 constexpr void expect_planned(placement const& p) {
   static_cast<void>(size_of(p.over, 1));
-  expects(p.in == tier::device,
-          "zero::plan: this version keeps everything in the memory of the device; use "
-          "tier::device");
+  precondition(p.in == tier::device,
+               "zero::plan: this version keeps everything in the memory of the device; use "
+               "tier::device");
 }
 
 /// What a stage means for a unit (ZeRO, Rajbhandari et al. 2020, section 5). The only reader of a

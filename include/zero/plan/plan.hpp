@@ -65,24 +65,27 @@ struct execution_plan {
                                                         std::int32_t units,
                                                         program program,
                                                         plan_config const& config) {
-  expects(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
-  expects(config.stage >= 0 && config.stage <= 3, "zero::plan: the stage must be 0, 1, 2 or 3");
-  expects(config.world <= full_window_bytes / 128, "zero::plan: at most 2048 ranks are supported");
+  precondition(config.world >= 1, "zero::plan: the number of ranks must be at least 1");
+  precondition(config.stage >= 0 && config.stage <= 3,
+               "zero::plan: the stage must be 0, 1, 2 or 3");
+  precondition(config.world <= full_window_bytes / 128,
+               "zero::plan: at most 2048 ranks are supported");
   auto const& schedule = config.schedule;
-  expects(schedule.prefetch_units >= 0 && schedule.prefetch_units <= 1024,
-          "zero::plan: prefetch_units must be from 0 to 1024");
-  expects(schedule.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
-  expects(schedule.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
-  expects(
+  precondition(schedule.prefetch_units >= 0 && schedule.prefetch_units <= 1024,
+               "zero::plan: prefetch_units must be from 0 to 1024");
+  precondition(schedule.piece_bytes > 0, "zero::plan: piece_bytes must be positive");
+  precondition(schedule.residency_bytes >= 0, "zero::plan: residency_bytes must not be negative");
+  precondition(
       config.unit_stages.empty() || config.unit_stages.size() == static_cast<std::size_t>(units),
       "zero::plan: unit_stages needs a stage for each of the model's units, or none");
   for (auto const stage : config.unit_stages) {
-    expects(stage >= -1 && stage <= 3, "zero::plan: the stage of a unit must be 0, 1, 2 or 3");
+    precondition(stage >= -1 && stage <= 3, "zero::plan: the stage of a unit must be 0, 1, 2 or 3");
   }
   for (auto const& p : parameters) {
-    expects(is_finite(p.traits.lr_scale) && p.traits.lr_scale >= 0,
-            "zero::plan: the lr_scale of a parameter must be finite and not negative; freeze what "
-            "is not to be trained");
+    precondition(
+        is_finite(p.traits.lr_scale) && p.traits.lr_scale >= 0,
+        "zero::plan: the lr_scale of a parameter must be finite and not negative; freeze what "
+        "is not to be trained");
   }
   execution_plan plan;
   plan.config = config;

@@ -55,7 +55,7 @@ void introduce(nccl_communicator comm) {
 
 int variable(char const* name) {
   char const* const text = std::getenv(name);
-  zero::expects(text != nullptr, "a worker's variable is missing");
+  zero::precondition(text != nullptr, "a worker's variable is missing");
   return std::atoi(text);
 }
 

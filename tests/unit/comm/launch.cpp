@@ -125,7 +125,7 @@ TEST_CASE("all ranks agree on the bytes that rank 0 makes") {
           to[31] = std::byte{77};
         },
         20s);
-    zero::expects(bytes[31] == std::byte{77}, "wrong bytes");
+    zero::precondition(bytes[31] == std::byte{77}, "wrong bytes");
   });
   for (auto const& error : errors) {
     CHECK(error == "");

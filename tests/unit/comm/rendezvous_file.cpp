@@ -29,7 +29,7 @@ using identifier = std::array<std::byte, 128>;
 struct scratch {
   scratch() {
     std::string name = std::filesystem::temp_directory_path() / "zero-rendezvous-XXXXXX";
-    zero::expects(::mkdtemp(name.data()) != nullptr, "no temporary directory");
+    zero::precondition(::mkdtemp(name.data()) != nullptr, "no temporary directory");
     path = name;
   }
 
@@ -54,7 +54,7 @@ void run_job(std::string const& path, int size, std::string const& token, int se
     zero::rendezvous_by_file(
         {.rank = rank, .size = size, .token = token, .limit = 20s}, path, bytes);
     for (std::byte const b : bytes) {
-      zero::expects(b == static_cast<std::byte>(seed), "wrong bytes");
+      zero::precondition(b == static_cast<std::byte>(seed), "wrong bytes");
     }
   });
   for (auto const& error : errors) {

@@ -47,7 +47,7 @@ TEST_CASE("every rank receives rank 0's bytes over TCP") {
       }
       identifier bytes = rank == 0 ? make_identifier(size) : identifier{};
       meet({.rank = rank, .size = size, .token = "job", .limit = 20s}, port, bytes);
-      zero::expects(bytes == make_identifier(size), "wrong bytes");
+      zero::precondition(bytes == make_identifier(size), "wrong bytes");
     });
     for (auto const& error : errors) {
       CHECK(error == "");
@@ -62,7 +62,7 @@ TEST_CASE("rank 0 may come last, and a port may be used twice in a row") {
       std::this_thread::sleep_for(rank == 0 ? 100ms : 0ms);
       identifier bytes = rank == 0 ? make_identifier(round) : identifier{};
       meet({.rank = rank, .size = 3, .limit = 20s}, port, bytes);
-      zero::expects(bytes == make_identifier(round), "wrong bytes");
+      zero::precondition(bytes == make_identifier(round), "wrong bytes");
     });
     for (auto const& error : errors) {
       CHECK(error == "");
@@ -116,7 +116,7 @@ TEST_CASE("a process with another token is turned away and does not disturb the 
     meet({.rank = rank == 0 ? 0 : 1, .size = 2, .token = stranger ? "b" : "a", .limit = 20s},
          port,
          bytes);
-    zero::expects(bytes == make_identifier(7), "wrong bytes");
+    zero::precondition(bytes == make_identifier(7), "wrong bytes");
   });
   CHECK(errors[0] == "");
   CHECK(contains(errors[1], "another token"));
@@ -177,20 +177,21 @@ TEST_CASE("connections that say something else, or nothing, are dropped") {
       std::this_thread::sleep_for(rank == 1 ? 400ms : 0ms);
       identifier bytes = rank == 0 ? make_identifier(3) : identifier{};
       meet({.rank = rank, .size = 2, .limit = 20s}, port, bytes);
-      zero::expects(bytes == make_identifier(3), "wrong bytes");
+      zero::precondition(bytes == make_identifier(3), "wrong bytes");
       return;
     }
     std::this_thread::sleep_for(100ms);
     zero::detail::deadline const until(20s);
     auto const found = zero::detail::resolve("127.0.0.1", port, false);
     zero::detail::descriptor const socket(::socket(AF_INET, SOCK_STREAM, 0));
-    zero::expects(::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0, "connect");
+    zero::precondition(::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0, "connect");
     if (rank == 2) {
       std::string const text = "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n";
       static_cast<void>(zero::detail::send_all(socket, std::as_bytes(std::span(text)), until));
     }
     std::byte answer{};
-    zero::expects(zero::detail::receive_all(socket, {&answer, 1}, until) == ECONNRESET, "answered");
+    zero::precondition(zero::detail::receive_all(socket, {&answer, 1}, until) == ECONNRESET,
+                       "answered");
   });
   for (auto const& error : errors) {
     CHECK(error == "");
@@ -220,7 +221,8 @@ TEST_CASE("a rank that dies while it waits may come again") {
       std::this_thread::sleep_for(100ms);
       auto const found = zero::detail::resolve("127.0.0.1", port, false);
       zero::detail::descriptor const socket(::socket(AF_INET, SOCK_STREAM, 0));
-      zero::expects(::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0, "connect");
+      zero::precondition(::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0,
+                         "connect");
       zero::detail::rendezvous_hello hello{
           .token = zero::detail::token_hash(""), .size = 3, .rank = 1, .payload_bytes = 128};
       static_cast<void>(zero::detail::send_all(
@@ -230,7 +232,7 @@ TEST_CASE("a rank that dies while it waits may come again") {
     identifier bytes = rank == 0 ? make_identifier(9) : identifier{};
     std::this_thread::sleep_for(rank == 2 ? 400ms : 0ms);
     meet({.rank = rank, .size = 3, .limit = 20s}, port, bytes);
-    zero::expects(bytes == make_identifier(9), "wrong bytes");
+    zero::precondition(bytes == make_identifier(9), "wrong bytes");
   });
   for (auto const& error : errors) {
     CHECK(error == "");

@@ -27,7 +27,7 @@ static_assert(std::is_nothrow_copy_constructible_v<zero::cuda_error>);
 static_assert(std::is_nothrow_copy_constructible_v<zero::out_of_memory>);
 
 // Usable in constant expressions as long as the condition holds.
-static_assert((zero::expects(true, "fine"), true));
+static_assert((zero::precondition(true, "fine"), true));
 
 namespace {
 
@@ -35,7 +35,7 @@ using zero::test::contains;
 
 void demands_a_positive_number(int n,
                                zero::source_location where = zero::source_location::current()) {
-  zero::expects(n > 0, "demands_a_positive_number: n must be positive.", where);
+  zero::precondition(n > 0, "demands_a_positive_number: n must be positive.", where);
 }
 
 }  // namespace
@@ -63,11 +63,11 @@ TEST_CASE("a broken precondition throws the sentence and names the caller's line
   }
 }
 
-TEST_CASE("expects without a place blames its own caller") {
+TEST_CASE("precondition without a place blames its own caller") {
   std::uint32_t line = 0;
   try {
     line = __LINE__ + 1;
-    zero::expects(false, "no");
+    zero::precondition(false, "no");
     FAIL("nothing was thrown");
   } catch (zero::logic_error const& error) {
     CHECK(error.where().line() == line);

@@ -37,23 +37,23 @@ TEST_CASE("a cursor expects the tokens of its pass, one after the other, and the
     for (auto const& token : pass) {
       bool const same =
           token.unit == pass[i].unit && token.ph == pass[i].ph && token.open == pass[i].open;
-      CHECK(cursor.expects(token) == same);
+      CHECK(cursor.awaits(token) == same);
     }
     cursor.advance();
   }
   CHECK(cursor.finished());
   for (auto const& token : pass) {
-    CHECK_FALSE(cursor.expects(token));
+    CHECK_FALSE(cursor.awaits(token));
   }
 }
 
 TEST_CASE("each difference from what is expected is seen: unit, phase, open or close") {
   program_cursor cursor({"embed", "blocks.0"});
   cursor.begin(pass);
-  CHECK(cursor.expects({0, phase::forward, true}));
-  CHECK_FALSE(cursor.expects({1, phase::forward, true}));
-  CHECK_FALSE(cursor.expects({0, phase::backward, true}));
-  CHECK_FALSE(cursor.expects({0, phase::forward, false}));
+  CHECK(cursor.awaits({0, phase::forward, true}));
+  CHECK_FALSE(cursor.awaits({1, phase::forward, true}));
+  CHECK_FALSE(cursor.awaits({0, phase::backward, true}));
+  CHECK_FALSE(cursor.awaits({0, phase::forward, false}));
 }
 
 TEST_CASE("a second pass begins at its beginning") {

@@ -42,7 +42,7 @@ class local_meeting {
   void open(int rank, collective_tag const& tag, local_call const& call) {
     std::unique_lock lock(mutex_);
     seat& mine = seat_of(rank);
-    expects(!mine.left, "zero::Local: this communicator has left; it takes no more calls");
+    precondition(!mine.left, "zero::Local: this communicator has left; it takes no more calls");
     mine.call = call;
     mine.place.assign(tag, call.kind);
     if (failed_now()) {
@@ -140,9 +140,9 @@ class local_meeting {
 
   /// Gives out the seat of a rank, once.
   void take_seat(int rank) {
-    expects(rank >= 0 && rank < size(), "zero::Local: no such rank in this world");
+    precondition(rank >= 0 && rank < size(), "zero::Local: no such rank in this world");
     std::lock_guard const lock(mutex_);
-    expects(!seat_of(rank).taken, "zero::Local: each rank has one communicator; duplicate it");
+    precondition(!seat_of(rank).taken, "zero::Local: each rank has one communicator; duplicate it");
     seat_of(rank).taken = true;
   }
 

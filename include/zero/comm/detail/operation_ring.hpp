@@ -27,7 +27,7 @@ class operation_ring {
 
   explicit operation_ring(std::size_t capacity)
       : places_(capacity) {
-    expects(capacity >= 1, "zero::detail::operation_ring: a ring needs a slot");
+    precondition(capacity >= 1, "zero::detail::operation_ring: a ring needs a slot");
   }
 
   [[nodiscard]] std::size_t capacity() const noexcept { return places_.size(); }

@@ -60,14 +60,15 @@ class cuda_device {
   explicit cuda_device(int events, cuda_options const& settings = {})
       : ordinal_(chosen(settings)),
         allocator_(settings.allocator) {
-    expects(events >= 0, "zero::cuda_device: the number of events must not be negative");
+    precondition(events >= 0, "zero::cuda_device: the number of events must not be negative");
     gpu::device_guard const guard(ordinal_);
     int major = 0;
     check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_),
                "cudaDeviceGetAttribute");
-    expects(major >= 8,
-            "zero::cuda_device: the GPU is older than compute capability 8.0; choose another with "
-            "cuda_options::ordinal.");
+    precondition(
+        major >= 8,
+        "zero::cuda_device: the GPU is older than compute capability 8.0; choose another with "
+        "cuda_options::ordinal.");
     own_[index(queue::comm)] = gpu::stream(gpu::stream_priority::greatest);
     own_[index(queue::reduce)] = gpu::stream(gpu::stream_priority::greatest);
     streams_ = {
@@ -232,7 +233,7 @@ class cuda_device {
   /// @throws logic_error the compute stream is the legacy default stream; cuda_error
   void begin_capture() {
     cudaStream_t const compute = stream(queue::compute);
-    expects(
+    precondition(
         compute != nullptr && compute != cudaStreamLegacy,
         "zero::cuda_device: the legacy default stream cannot be captured; give a stream of your "
         "own in cuda_options::compute_stream.");
@@ -301,8 +302,8 @@ class cuda_device {
   }
 
   [[nodiscard]] gpu_event& event_at(int event) {
-    expects(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
-            "zero::cuda_device: no such event; the constructor says how many there are");
+    precondition(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
+                 "zero::cuda_device: no such event; the constructor says how many there are");
     return events_[static_cast<std::size_t>(event)];
   }
 

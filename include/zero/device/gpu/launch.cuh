@@ -30,7 +30,7 @@ void launch_with(cudaLaunchAttribute* attribute,
                  int threads,
                  cudaStream_t stream,
                  Arguments const&... arguments) {
-  expects(blocks <= 0x7fff'ffff, "zero: more than 2^31 - 1 thread blocks; split the range");
+  precondition(blocks <= 0x7fff'ffff, "zero: more than 2^31 - 1 thread blocks; split the range");
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(static_cast<unsigned>(threads));

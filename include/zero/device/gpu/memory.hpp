@@ -52,7 +52,7 @@ class memory {
   memory(std::int64_t bytes, char const* pool, allocator const& source = {})
       : source_(source),
         bytes_(bytes) {
-    expects(bytes >= 0, "zero::gpu::memory: a size must not be negative");
+    precondition(bytes >= 0, "zero::gpu::memory: a size must not be negative");
     if (bytes == 0) {
       return;
     }

@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(norm_lanes) peer_sum_kernel(peer_parts<W> part
       sum_batch(parts, begin, accumulator, add_to, partials);
       __syncthreads();  // the shared memory of the squares is used again
     } else {
-      for (std::int64_t block = begin; block < min(begin + peer_sum_batch, blocks); ++block) {
+      for (std::int64_t block = begin; block < begin + peer_sum_batch && block < blocks; ++block) {
         sum_block(parts, block, accumulator, n, add_to, partials, aligned);
         __syncthreads();
       }

@@ -65,8 +65,8 @@ class gpu_array {
                "cudaMemcpy");
     std::size_t const end = static_cast<std::size_t>(first_) + size_bytes();
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      expects((i >= static_cast<std::size_t>(first_) && i < end) || bytes[i] == pattern,
-              "a kernel wrote outside of its array");
+      precondition((i >= static_cast<std::size_t>(first_) && i < end) || bytes[i] == pattern,
+                   "a kernel wrote outside of its array");
     }
     std::vector<T> result(static_cast<std::size_t>(count_));
     if (count_ > 0) {

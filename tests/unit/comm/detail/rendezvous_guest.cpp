@@ -31,7 +31,7 @@ std::string error_after(rendezvous_answer head, std::string const& body) {
       std::array<std::byte, 4> bytes{};
       zero::rendezvous const who{.rank = 1, .size = 2, .limit = 300ms};
       rendezvous_guest(who, "127.0.0.1", host.port()).receive(bytes);
-      zero::expects(bytes[3] == std::byte{'d'}, "wrong bytes");
+      zero::precondition(bytes[3] == std::byte{'d'}, "wrong bytes");
     } else {
       deadline const until(5s);
       descriptor const guest(::accept(host.socket().get(), nullptr, nullptr));

@@ -21,7 +21,7 @@ namespace {
 struct scratch {
   scratch() {
     std::string name = std::filesystem::temp_directory_path() / "zero-record-XXXXXX";
-    zero::expects(::mkdtemp(name.data()) != nullptr, "no temporary directory");
+    zero::precondition(::mkdtemp(name.data()) != nullptr, "no temporary directory");
     path = name;
   }
 

@@ -27,8 +27,8 @@ namespace {
 
 std::pair<descriptor, descriptor> connected() {
   std::array<int, 2> ends{};
-  zero::expects(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0,
-                "socketpair");
+  zero::precondition(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0,
+                     "socketpair");
   return {descriptor(ends[0]), descriptor(ends[1])};
 }
 

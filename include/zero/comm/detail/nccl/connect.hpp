@@ -43,9 +43,9 @@ namespace zero::inline ZERO_ABI::detail {
     config.maxCTAs = options.max_ctas;
   }
   if (options.cta_policy != nccl_cta_policy::library) {
-    expects(nccl_features::of_library().cta_policy,
-            "zero::Nccl: nccl_options::cta_policy needs NCCL 2.28.3 or newer; leave it at "
-            "nccl_cta_policy::library");
+    precondition(nccl_features::of_library().cta_policy,
+                 "zero::Nccl: nccl_options::cta_policy needs NCCL 2.28.3 or newer; leave it at "
+                 "nccl_cta_policy::library");
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 3)
     config.CTAPolicy = options.cta_policy == nccl_cta_policy::zero ? NCCL_CTA_POLICY_ZERO
                                                                    : NCCL_CTA_POLICY_EFFICIENCY;

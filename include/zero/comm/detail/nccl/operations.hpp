@@ -63,7 +63,7 @@ class nccl_operations {
     gpu::device_guard const guard(device());
     bool const grouped = in_group();
     handle.inside([&](ncclComm_t comm) {
-      expects(!left_, "zero::Nccl: this communicator has left; it takes no more calls");
+      precondition(!left_, "zero::Nccl: this communicator has left; it takes no more calls");
       step_.store(tag.step, std::memory_order_relaxed);
       if (what.size == 0) {
         return;

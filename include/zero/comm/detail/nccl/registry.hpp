@@ -24,13 +24,13 @@ class nccl_registry {
     // NCCL fills the list of the peers' addresses that a collective reads when it first meets the
     // range; before 2.29.2 not if a send or receive has met it earlier. Engines gather and exchange
     // in the same pools.
-    expects(
+    precondition(
         kind != nccl_registration::buffer || features.registration,
         "zero::Nccl: nccl_registration::buffer needs NCCL 2.29.2 or newer: older ones hang when "
         "memory is gathered after it was exchanged; use nccl_registration::none");
-    expects(kind != nccl_registration::symmetric || features.windows,
-            "zero::Nccl: nccl_registration::symmetric needs NCCL 2.27.3 or newer; use "
-            "nccl_registration::none");
+    precondition(kind != nccl_registration::symmetric || features.windows,
+                 "zero::Nccl: nccl_registration::symmetric needs NCCL 2.27.3 or newer; use "
+                 "nccl_registration::none");
   }
 
   [[nodiscard]] nccl_registration kind() const noexcept { return kind_; }

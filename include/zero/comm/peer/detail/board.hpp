@@ -203,8 +203,8 @@ class peer_board {
   peer_board(std::string const& name, int mode, int rank, int ranks)
       : rank_(rank),
         ranks_(ranks) {
-    expects(ranks >= 1 && ranks <= max_ranks && rank >= 0 && rank < ranks,
-            "zero::detail::peer_board: 1 to 64 ranks, of which this is one");
+    precondition(ranks >= 1 && ranks <= max_ranks && rank >= 0 && rank < ranks,
+                 "zero::detail::peer_board: 1 to 64 ranks, of which this is one");
     file_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | mode, 0600);
     if (file_ < 0) {
       fail_to("open");

@@ -62,7 +62,7 @@ std::string error_of_gather(rank_on_gpu& rank, int* buffer) {
 /// As `run_workers`, with a folder for the bytes.
 bool run_workers(std::string const& test_case, int n) {
   std::string folder = std::filesystem::temp_directory_path() / "zero-bytes-XXXXXX";
-  zero::expects(::mkdtemp(folder.data()) != nullptr, "no temporary directory");
+  zero::precondition(::mkdtemp(folder.data()) != nullptr, "no temporary directory");
   ::setenv("ZERO_TEST_BYTES", folder.c_str(), 1);
   bool const passed = zero::test::run_workers(test_case, n);
   std::filesystem::remove_all(folder);
