@@ -12,6 +12,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace zero::inline ZERO_ABI::detail {
@@ -22,7 +23,7 @@ namespace zero::inline ZERO_ABI::detail {
 /// @param first the thread's first element of the first block
 /// @param count elements from there on, when the access is by element, of one block
 /// @return in result, what the accumulator holds afterwards
-template <gpu::access_by By, int Blocks, class Parts, element A>
+template <gpu::access_by By, std::size_t Blocks, class Parts, element A>
 __device__ void add_parts(Parts const& parts,
                           std::int64_t first,
                           A* accumulator,
@@ -30,19 +31,20 @@ __device__ void add_parts(Parts const& parts,
                           bool add_to,
                           float (&result)[Blocks][norm_lane_elements]) {
   static_assert(By == gpu::access_by::vector || Blocks == 1);
+  constexpr int blocks = static_cast<int>(Blocks);
 #pragma unroll
-  for (int b = 0; b < Blocks; ++b) {
+  for (int b = 0; b < blocks; ++b) {
     gpu::load<By>(parts.of(0) + first + b * norm_block, count, result[b]);
   }
 #pragma unroll 4
   for (int k = 1; k < parts.ranks; ++k) {
     float contribution[Blocks][norm_lane_elements];
 #pragma unroll
-    for (int b = 0; b < Blocks; ++b) {
+    for (int b = 0; b < blocks; ++b) {
       gpu::load<By>(parts.of(k) + first + b * norm_block, count, contribution[b]);
     }
 #pragma unroll
-    for (int b = 0; b < Blocks; ++b) {
+    for (int b = 0; b < blocks; ++b) {
 #pragma unroll
       for (int i = 0; i < norm_lane_elements; ++i) {
         result[b][i] = add(result[b][i], contribution[b][i]);
@@ -50,7 +52,7 @@ __device__ void add_parts(Parts const& parts,
     }
   }
 #pragma unroll
-  for (int b = 0; b < Blocks; ++b) {
+  for (int b = 0; b < blocks; ++b) {
     A* const to = accumulator + first + b * norm_block;
     if (add_to) {
       float old[norm_lane_elements];

@@ -13,6 +13,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -95,9 +96,11 @@ class update_lane {
     }
   }
 
-  float gradient_[N];
-  float weight_[N];
-  float moments_[O::moments == 0 ? 1 : O::moments][N];
+  static constexpr auto count_ = static_cast<std::size_t>(N);
+
+  float gradient_[count_];
+  float weight_[count_];
+  float moments_[O::moments == 0 ? 1 : O::moments][count_];
 };
 
 /// The segment of element `position`, 0 <= `position` < n: the table of `index_segments` narrows

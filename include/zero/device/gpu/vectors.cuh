@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,12 +28,13 @@ template <class... T>
 /// Reads N consecutive elements in accesses of 16 bytes, of 8 where that is all there is.
 /// @param from  aligned to the access
 /// @param x     the elements as floats
-template <element T, int N>
+template <element T, std::size_t N>
 __device__ void load_vector(T const* from, float (&x)[N]) {
   static_assert(N == 4 || N == 8);
+  constexpr int elements = static_cast<int>(N);
   if constexpr (std::is_same_v<T, float>) {
 #pragma unroll
-    for (int i = 0; i < N; i += 4) {
+    for (int i = 0; i < elements; i += 4) {
       float4 const v = *reinterpret_cast<float4 const*>(from + i);
       x[i] = v.x;
       x[i + 1] = v.y;
@@ -48,7 +50,7 @@ __device__ void load_vector(T const* from, float (&x)[N]) {
       words[3] = v.w;
     }
 #pragma unroll
-    for (int i = 0; i < N; i += 2) {
+    for (int i = 0; i < elements; i += 2) {
       x[i] = to_float(T{static_cast<std::uint16_t>(words[i / 2] & 0xffffU)});
       x[i + 1] = to_float(T{static_cast<std::uint16_t>(words[i / 2] >> 16U)});
     }
@@ -57,18 +59,19 @@ __device__ void load_vector(T const* from, float (&x)[N]) {
 
 /// Rounds N floats to T and writes them, in the accesses of `load_vector`.
 /// @return in x, the values that were written
-template <element T, int N>
+template <element T, std::size_t N>
 __device__ void store_vector(T* to, float (&x)[N]) {
   static_assert(N == 4 || N == 8);
+  constexpr int elements = static_cast<int>(N);
   if constexpr (std::is_same_v<T, float>) {
 #pragma unroll
-    for (int i = 0; i < N; i += 4) {
+    for (int i = 0; i < elements; i += 4) {
       *reinterpret_cast<float4*>(to + i) = float4{x[i], x[i + 1], x[i + 2], x[i + 3]};
     }
   } else {
     std::uint32_t words[N / 2];
 #pragma unroll
-    for (int i = 0; i < N; i += 2) {
+    for (int i = 0; i < elements; i += 2) {
       T const low = from_float<T>(x[i]);
       T const high = from_float<T>(x[i + 1]);
       words[i / 2] = low.bits | (static_cast<std::uint32_t>(high.bits) << 16U);
@@ -87,26 +90,26 @@ __device__ void store_vector(T* to, float (&x)[N]) {
 enum class access_by { vector, element };
 
 /// Reads `count` elements; the others of x are 0. `count` matters one at a time only.
-template <access_by By, element T, int N>
+template <access_by By, element T, std::size_t N>
 __device__ void load(T const* from, std::int64_t count, float (&x)[N]) {
   if constexpr (By == access_by::vector) {
     load_vector(from, x);
   } else {
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
+    for (int i = 0; i < static_cast<int>(N); ++i) {
       x[i] = i < count ? to_float(from[i]) : 0.0F;
     }
   }
 }
 
 /// Rounds and writes `count` elements, and leaves in x what was written.
-template <access_by By, element T, int N>
+template <access_by By, element T, std::size_t N>
 __device__ void store(T* to, std::int64_t count, float (&x)[N]) {
   if constexpr (By == access_by::vector) {
     store_vector(to, x);
   } else {
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
+    for (int i = 0; i < static_cast<int>(N); ++i) {
       if (i < count) {
         T const rounded = from_float<T>(x[i]);
         to[i] = rounded;

@@ -7,6 +7,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+
 namespace zero::inline ZERO_ABI::detail {
 
 /// Sums the lanes of `Blocks` norm blocks between the threads of a thread block, by the tree of
@@ -17,13 +19,13 @@ namespace zero::inline ZERO_ABI::detail {
 /// Called by all `norm_lanes` threads.
 /// @param lanes  this thread's lane of each block
 /// @return in thread 32 b: the sum of block b; elsewhere unspecified
-template <int Blocks>
+template <std::size_t Blocks>
 [[nodiscard]] __device__ double block_sums(double const (&lanes)[Blocks]) {
   constexpr int warp = 32;
-  static_assert(Blocks <= norm_lanes / warp);
+  static_assert(Blocks <= static_cast<std::size_t>(norm_lanes / warp));
   __shared__ double s[Blocks][norm_lanes];
 #pragma unroll
-  for (int b = 0; b < Blocks; ++b) {
+  for (std::size_t b = 0; b < Blocks; ++b) {
     s[b][threadIdx.x] = lanes[b];
   }
   __syncthreads();
