@@ -61,7 +61,7 @@ class file_base : public detail::counted_groups {
                   std::int64_t bytes) {
     auto const all = exchange(download(stream, send, bytes));
     for (int r = 0; r < size_; ++r) {
-      upload(static_cast<std::byte*>(receive) + r * bytes, of(all, r));
+      upload(stream, static_cast<std::byte*>(receive) + r * bytes, of(all, r));
     }
   }
 
@@ -80,7 +80,8 @@ class file_base : public detail::counted_groups {
     auto const all = exchange(outgoing);
     zero::detail::for_each_other_rank(rank_, size_, [&](int from) {
       auto const mine = of(all, from).begin() + rank_ * bytes;
-      upload(static_cast<std::byte*>(receive) + place_among_others(from, rank_) * bytes,
+      upload(stream,
+             static_cast<std::byte*>(receive) + place_among_others(from, rank_) * bytes,
              buffer(mine, mine + bytes));
     });
   }
@@ -101,7 +102,7 @@ class file_base : public detail::counted_groups {
 
   void broadcast(
       cudaStream_t stream, collective_tag const&, void* data, std::int64_t bytes, int root) {
-    upload(data, of(exchange(download(stream, data, bytes)), root));
+    upload(stream, data, of(exchange(download(stream, data, bytes)), root));
   }
 
   using detail::counted_groups::end_group;
@@ -261,9 +262,12 @@ class file_base : public detail::counted_groups {
     return result;
   }
 
-  static void upload(void* to, buffer const& bytes) {
+  /// Ends when the bytes are there: a plain copy from pageable memory may return before.
+  static void upload(cudaStream_t stream, void* to, buffer const& bytes) {
     if (!bytes.empty()) {
-      check_cuda(cudaMemcpy(to, bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+      check_cuda(cudaMemcpyAsync(to, bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream),
+                 "cudaMemcpyAsync");
+      check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
   }
 
@@ -281,7 +285,7 @@ class file_base : public detail::counted_groups {
         }
       }
       auto const* const bytes = reinterpret_cast<std::byte const*>(total.data());
-      upload(data, buffer(bytes, bytes + total.size() * sizeof(T)));
+      upload(stream, data, buffer(bytes, bytes + total.size() * sizeof(T)));
     });
   }
 

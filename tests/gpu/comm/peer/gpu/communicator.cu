@@ -101,10 +101,12 @@ TEST_CASE("worker: sums over a base of files" * doctest::skip(!is_worker())) {
   CHECK(right);
   CHECK((comm.counters() - before)[zero::collective::all_to_others] ==
         zero::traffic::entry{1, (ranks - 1) * n * 4});
-  comm.begin_group();
-  CHECK_THROWS_AS(
-      comm.read_others(rank.stream(), gather_tag(2), own, n * 4, false, [](auto const&) {}),
-      zero::logic_error);
+  if (comm.rank() == 0) {  // which makes it fail: the others have nothing more to ask
+    comm.begin_group();
+    CHECK_THROWS_AS(
+        comm.read_others(rank.stream(), gather_tag(2), own, n * 4, false, [](auto const&) {}),
+        zero::logic_error);
+  }
   worker_passed();
 }
 
