@@ -325,6 +325,12 @@ void read_and_write(Engine<2>& engine) {
   assert(engine.parameters_hash() == hash && engine.completed_steps() == 0);
   train_step(engine, 1, 0.0F);
   assert(engine.result().step == 1 && engine.parameters_hash() == hash);  // nothing moved it
+  auto progress = engine.progress();  // counters and loss scale, the same on every rank
+  assert(progress.steps == 1 && progress.applied_steps == 1);
+  progress.steps = progress.applied_steps = 100;
+  engine.set_progress(progress);  // the next step is number 101
+  train_step(engine, 1, 0.0F);
+  assert(engine.result().step == 101 && engine.completed_steps() == 101);
   static_cast<void>(engine.replica_hash());  // throws if the ranks' parameters differ
 }
 
