@@ -72,6 +72,11 @@ foreach(header IN LISTS headers)
     if(NOT to IN_LIST may_${from})
       list(APPEND failed "${header} includes ${target}, which the row of ${from} does not allow")
     endif()
+    # Sub-folders stand on the folder around them, and not the other way round.
+    if(folder AND NOT folder MATCHES "(^|/)detail(/|$)" AND target MATCHES "^${folder}/(.+)/"
+       AND NOT CMAKE_MATCH_1 MATCHES "^detail(/|$)")
+      list(APPEND failed "${header} includes ${target}, of a folder that stands on ${folder}")
+    endif()
     if(target MATCHES "^(.+)/detail/")
       set(owner "${CMAKE_MATCH_1}")
       cmake_path(IS_PREFIX owner "${folder}" NORMALIZE inside)

@@ -15,7 +15,7 @@
 // it too, as nccl-tests' does.
 #include "bench/support/nccl_settings.hpp"
 
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 #include <zero/cuda.cuh>
 
 #include <cuda_runtime.h>

@@ -14,7 +14,7 @@
 #include "bench/support/nccl_settings.hpp"
 #include "bench/support/synthetic.cuh"
 
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 
 #include <cublas_v2.h>
 

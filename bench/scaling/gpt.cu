@@ -42,7 +42,7 @@
 #include "examples/train_gpt/progress.hpp"
 #include "examples/train_gpt/tuning.hpp"
 
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 #include <zero/cuda.cuh>
 
 #include <algorithm>

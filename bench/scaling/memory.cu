@@ -9,7 +9,7 @@
 // A stage that does not fit the device is left out, and the table says so.
 #include "bench/support/synthetic.cuh"
 
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 
 #include <algorithm>
 #include <cstdint>

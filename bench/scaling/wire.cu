@@ -12,7 +12,7 @@
 // agreement.
 #include "bench/support/synthetic.cuh"
 
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 
 #include <cstdint>
 #include <cstdio>

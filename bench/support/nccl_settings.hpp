@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/nccl_memory.hpp>
-#include <zero/comm/nccl_options.hpp>
+#include <zero/comm/nccl/memory.hpp>
+#include <zero/comm/nccl/options.hpp>
 #include <zero/device/gpu/memory.hpp>
 
 #include <initializer_list>

@@ -11,8 +11,8 @@
       "zero: <zero/cuda.cuh> needs nvcc and a file that ends in .cu; plain C++ includes <zero/zero.hpp>"
 #else
 
-#  include <zero/comm/local_gpu.cuh>
-#  include <zero/comm/local_gpu_communicator.cuh>
+#  include <zero/comm/gpu/local_gpu.cuh>
+#  include <zero/comm/gpu/local_gpu_communicator.cuh>
 #  include <zero/comm/peer/gpu/communicator.hpp>
 #  include <zero/comm/peer/gpu/transport.hpp>
 #  include <zero/device/gpu/accumulate.cuh>
@@ -39,12 +39,12 @@
 #  include <zero/zero.hpp>
 
 #  if __has_include(<nccl.h>)
-#    include <zero/comm/nccl.hpp>
-#    include <zero/comm/nccl_communicator.hpp>
-#    include <zero/comm/nccl_error.hpp>
-#    include <zero/comm/nccl_memory.hpp>
-#    include <zero/comm/nccl_mpi.hpp>
-#    include <zero/comm/nccl_options.hpp>
+#    include <zero/comm/nccl/communicator.hpp>
+#    include <zero/comm/nccl/error.hpp>
+#    include <zero/comm/nccl/memory.hpp>
+#    include <zero/comm/nccl/mpi.hpp>
+#    include <zero/comm/nccl/nccl.hpp>
+#    include <zero/comm/nccl/options.hpp>
 #  endif
 
 #endif

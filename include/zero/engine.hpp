@@ -70,7 +70,7 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
   using typename base::communicator_type;
   using typename base::options;
 
-  /// The ZeRO stage, 0 to 3.
+  /// The ZeRO stage, 0 to 3, of the units that no `For` of a `PerUnit` names.
   static constexpr int stage = setup::stage::value;
 
   /// Lays the model out, allocates, loads every kernel that it can launch, compares the plan with
@@ -89,7 +89,8 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
                              communicator_type communicator,
                              options const& settings = {},
                              DeviceArguments&&... device)
-      : basic_zero_engine(std::make_shared<bound_container>(std::move(model)),
+      : basic_zero_engine(bound_tag(),
+                          std::make_shared<bound_container>(std::move(model)),
                           std::move(communicator),
                           settings,
                           std::forward<DeviceArguments>(device)...) {}
@@ -202,8 +203,14 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
     std::vector<void*> gradient_units;  // the same of the gradients
   };
 
+  /// Tells the constructor below from the public one, whatever the arguments convert to.
+  struct bound_tag {
+    explicit bound_tag() = default;
+  };
+
   template <class... DeviceArguments>
-  basic_zero_engine(std::shared_ptr<bound_container> container,
+  basic_zero_engine(bound_tag /*tag*/,
+                    std::shared_ptr<bound_container> container,
                     communicator_type communicator,
                     options const& settings,
                     DeviceArguments&&... device)

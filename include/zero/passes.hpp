@@ -2,7 +2,7 @@
 #pragma once
 
 #include <zero/core/error.hpp>
-#include <zero/plan/schedule.hpp>
+#include <zero/plan/pass_kind.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>

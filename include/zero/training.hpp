@@ -296,8 +296,9 @@ class training {
   }
 
   /// Goes on from a progress, of this engine or of another one: the step counters, and the loss
-  /// scale where there is one. Weights and moments stay. Waits. Not collective, but every rank must
-  /// do it with the same numbers.
+  /// scale where there is one (an engine without loss scaling gives 1: set it to what this one
+  /// shall begin with). Weights and moments stay. Waits. Not collective, but every rank must do it
+  /// with the same numbers.
   /// @throws logic_error inside the loop over the micro-steps, or inside a pass; for counters that
   ///         contradict each other
   void set_progress(step_progress const& progress) {

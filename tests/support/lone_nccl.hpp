@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/comm/nccl_error.hpp>
+#include <zero/comm/nccl/error.hpp>
 
 #include <nccl.h>
 

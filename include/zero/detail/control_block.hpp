@@ -3,8 +3,9 @@
 
 #include <zero/optim/step_control.hpp>
 #include <zero/optim/step_state.hpp>
+#include <zero/plan/control.hpp>
+#include <zero/plan/groups.hpp>
 #include <zero/plan/plan.hpp>
-#include <zero/plan/wire.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>

@@ -13,13 +13,15 @@
 #include <zero/device/host.hpp>
 #include <zero/model/describe.hpp>
 #include <zero/model/program.hpp>
+#include <zero/options.hpp>
+#include <zero/parameter_view.hpp>
+#include <zero/plan/config.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/policy/categories.hpp>
 #include <zero/policy/policy_list.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>

@@ -5,9 +5,13 @@
 #include <zero/core/queue.hpp>
 #include <zero/detail/operation_context.hpp>
 #include <zero/detail/program_cursor.hpp>
+#include <zero/model/program.hpp>
 #include <zero/optim/step_control.hpp>
+#include <zero/plan/operation.hpp>
+#include <zero/plan/pass_kind.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/race_checker.hpp>
+#include <zero/plan/segment.hpp>
 #include <zero/plan/wait_tracker.hpp>
 #include <zero/trace/ranges.hpp>
 #include <zero/trace/recorder.hpp>
@@ -150,8 +154,6 @@ class executor {
   }
 
   [[nodiscard]] bool in_pass() const { return cursor_.active(); }
-
-  [[nodiscard]] pass_kind pass() const { return pass_; }
 
   [[nodiscard]] program_cursor const& cursor() const { return cursor_; }
 

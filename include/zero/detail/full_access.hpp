@@ -3,12 +3,16 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/hash.hpp>
+#include <zero/core/queue.hpp>
 #include <zero/detail/engine_core.hpp>
 #include <zero/device/transfer.hpp>
 #include <zero/parameter_view.hpp>
+#include <zero/plan/control.hpp>
 #include <zero/plan/owned_pieces.hpp>
+#include <zero/plan/placement.hpp>
 #include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/pools.hpp>
 #include <zero/version.hpp>
 
 #include <algorithm>

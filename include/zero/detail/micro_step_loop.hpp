@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zero/plan/schedule.hpp>
+#include <zero/plan/pass_kind.hpp>
 #include <zero/version.hpp>
 
 #include <cstdint>

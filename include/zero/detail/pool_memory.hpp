@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/core/norm.hpp>
+#include <zero/core/traffic.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/layout.hpp>
+#include <zero/plan/placement.hpp>
 #include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/pools.hpp>
 #include <zero/plan/print.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
@@ -147,31 +153,41 @@ class pool_memory {
     check_places();
   }
 
-  void set_bytes(pool p, std::vector<extent>& parts) {
-    bytes_[row_of(p, tier::device)] =
+  void set_bytes(pool p, tier in, std::vector<extent>& parts) {
+    bytes_[row_of(p, in)] =
         end_of_parts(parts, parameter_alignment_bytes, std::string("pool '") + name(p) + "'");
   }
 
   void measure_ranges() {
-    std::vector<extent> parameters;
-    std::vector<extent> gradients;
-    std::vector<extent> states;
+    std::array<std::vector<extent>, pool_rows> parts;
     std::vector<extent> blocks;
+    auto const add = [&](pool p, placement const& where, std::int64_t offset, std::int64_t bytes) {
+      parts[row_of(p, where.in)].push_back({offset, bytes});
+    };
     for (auto const& r : plan_->layout.ranges) {
       auto const& in = plan_->layout.unit_of(r).in;
-      parameters.push_back({r.parameter_offset, r.shard(in.parameters.over) * bytes_of(r.type)});
+      add(pool::parameters,
+          in.parameters,
+          r.parameter_offset,
+          r.shard(in.parameters.over) * bytes_of(r.type));
       if (!r.frozen) {
-        gradients.push_back(
-            {r.accumulator_offset,
-             r.shard(in.gradients.over) * accumulator_bytes(plan_->config, r.type)});
-        states.push_back(
-            {r.state_offset, state_layout_of(plan_->config, r.type).bytes(r.shard(in.state.over))});
+        add(pool::gradients,
+            in.gradients,
+            r.accumulator_offset,
+            r.shard(in.gradients.over) * accumulator_bytes(plan_->config, r.type));
+        add(pool::optimizer,
+            in.state,
+            r.state_offset,
+            state_layout_of(plan_->config, r.type).bytes(r.shard(in.state.over)));
         blocks.push_back({r.first_block, norm_blocks(r.shard())});
       }
     }
-    set_bytes(pool::parameters, parameters);
-    set_bytes(pool::gradients, gradients);
-    set_bytes(pool::optimizer, states);
+    for (auto const p : {pool::parameters, pool::gradients, pool::optimizer}) {
+      for (int t = 0; t < tier_count; ++t) {
+        auto const in = static_cast<tier>(t);
+        set_bytes(p, in, parts[row_of(p, in)]);
+      }
+    }
     agree(end_of_parts(blocks, 1, "the norm's blocks"),
           plan_->layout.norm_blocks,
           "the norm's blocks");
@@ -205,9 +221,9 @@ class pool_memory {
       }
     }
     std::vector<extent> received{{0, piece}, {plan_->pools.receive_bytes, piece}};
-    set_bytes(pool::parameter_slots, parameters);
-    set_bytes(pool::gradient_slots, gradients);
-    set_bytes(pool::receive, received);
+    set_bytes(pool::parameter_slots, tier::device, parameters);
+    set_bytes(pool::gradient_slots, tier::device, gradients);
+    set_bytes(pool::receive, tier::device, received);
   }
 
   [[nodiscard]] static std::vector<extent> at_offsets(std::vector<std::int64_t> const& offsets) {

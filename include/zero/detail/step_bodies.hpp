@@ -7,9 +7,13 @@
 #include <zero/detail/typed_ranges.hpp>
 #include <zero/device/update_arguments.hpp>
 #include <zero/optim/step_control.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/control.hpp>
 #include <zero/plan/groups.hpp>
+#include <zero/plan/layout.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/state_layout.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>

@@ -9,8 +9,10 @@
 #include <zero/detail/pool_memory.hpp>
 #include <zero/detail/typed_ranges.hpp>
 #include <zero/device/kernel_concepts.hpp>
+#include <zero/plan/layout.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/pass_kind.hpp>
+#include <zero/plan/pieces.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 

@@ -11,6 +11,7 @@
 #include <zero/plan/placement.hpp>
 #include <zero/version.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -203,9 +204,16 @@ constexpr void place_units(model_plan_layout& layout,
                            program const& program,
                            plan_config const& config) {
   auto const tied = tied_units(program, layout.model_units);
-  std::int64_t parameters = 0;
-  std::int64_t accumulators = 0;
-  std::int64_t states = 0;
+  using ends = std::array<std::int64_t, tier_count>;  // of what lies in a tier so far
+  ends parameters{};
+  ends accumulators{};
+  ends states{};
+  auto const append = [](ends& all, tier in, std::int64_t bytes) {
+    auto& end = all[static_cast<std::size_t>(in)];
+    auto const start = end;
+    end += bytes;
+    return start;
+  };
   for (std::int32_t u = 0; u < static_cast<std::int32_t>(layout.units.size()); ++u) {
     auto& unit = layout.units[static_cast<std::size_t>(u)];
     unit.resident =
@@ -217,14 +225,19 @@ constexpr void place_units(model_plan_layout& layout,
     }
     auto* range = layout.ranges.data() + unit.first_range;
     for (auto* const end = range + unit.ranges; range != end; ++range) {
-      range->parameter_offset = parameters;
-      parameters += range->shard(unit.in.parameters.over) * bytes_of(range->type);
+      range->parameter_offset =
+          append(parameters,
+                 unit.in.parameters.in,
+                 range->shard(unit.in.parameters.over) * bytes_of(range->type));
       if (!range->frozen) {
-        range->accumulator_offset = accumulators;
-        accumulators +=
-            range->shard(unit.in.gradients.over) * accumulator_bytes(config, range->type);
-        range->state_offset = states;
-        states += state_layout_of(config, range->type).bytes(range->shard(unit.in.state.over));
+        range->accumulator_offset =
+            append(accumulators,
+                   unit.in.gradients.in,
+                   range->shard(unit.in.gradients.over) * accumulator_bytes(config, range->type));
+        range->state_offset =
+            append(states,
+                   unit.in.state.in,
+                   state_layout_of(config, range->type).bytes(range->shard(unit.in.state.over)));
       }
     }
   }

@@ -108,7 +108,8 @@ namespace detail {
   return detail::updated_piece(places, *range, parameter, places.masters(*range), dtype::fp32);
 }
 
-/// What a rank owns of moment `index` of a parameter; nothing of a frozen one.
+/// What a rank owns of moment `index` of a parameter; nothing of a frozen one, or of a moment that
+/// the optimizer does not keep.
 [[nodiscard]] constexpr owned_piece moment_piece(rank_places const& places,
                                                  std::int32_t parameter,
                                                  std::int32_t index) {
@@ -117,6 +118,9 @@ namespace detail {
   if (range != nullptr && !range->frozen) {
     auto const layout = state_layout_of(places.plan().config, range->type);
     auto const which = layout.find(state_role::moment, index);
+    if (which < 0) {
+      return piece;
+    }
     piece = detail::updated_piece(places,
                                   *range,
                                   parameter,

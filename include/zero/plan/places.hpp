@@ -2,9 +2,13 @@
 #pragma once
 
 #include <zero/core/dtype.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/control.hpp>
+#include <zero/plan/layout.hpp>
 #include <zero/plan/placement.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
+#include <zero/plan/state_layout.hpp>
 #include <zero/version.hpp>
 
 #include <cstddef>

@@ -17,6 +17,7 @@
 #include <zero/plan/slot_plan.hpp>
 #include <zero/version.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -81,6 +82,8 @@ struct execution_plan {
   for (auto const stage : config.unit_stages) {
     precondition(stage >= -1 && stage <= 3, "zero::plan: the stage of a unit must be 0, 1, 2 or 3");
   }
+  precondition(config.moments >= 0 && config.moments <= max_moments,
+               "zero::plan: an optimizer keeps 0, 1 or 2 moments");
   for (auto const& p : parameters) {
     precondition(
         is_finite(p.traits.lr_scale) && p.traits.lr_scale >= 0,

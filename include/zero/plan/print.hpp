@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/queue.hpp>
+#include <zero/model/program.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/operation.hpp>
+#include <zero/plan/pass_kind.hpp>
+#include <zero/plan/placement.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/segment.hpp>
 #include <zero/plan/wire.hpp>
 #include <zero/version.hpp>
 

@@ -3,6 +3,9 @@
 
 #include <zero/core/dtype.hpp>
 #include <zero/core/traffic.hpp>
+#include <zero/plan/config.hpp>
+#include <zero/plan/control.hpp>
+#include <zero/plan/layout.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/pieces.hpp>
 #include <zero/plan/placement.hpp>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zero/core/traffic.hpp>
 #include <zero/plan/operation.hpp>
 #include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
+#include <zero/plan/segment.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <zero/core/traffic.hpp>
+#include <zero/plan/placement.hpp>
 #include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
+#include <zero/plan/segment.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 

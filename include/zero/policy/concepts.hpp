@@ -23,8 +23,8 @@ concept complete = requires { sizeof(T); };
 ///
 /// Minimal definition: `struct P { using policy_category = some_category; };`
 ///
-/// Models: `Stage`, `Offload`, `Precision`, `Accumulate`, `Reduction`, the optimizers, the
-/// communicators and the devices. A type that is only declared is no policy yet: include its
+/// Models: `Stage`, `PerUnit`, `Offload`, `Precision`, `Accumulate`, `Reduction`, the optimizers,
+/// the communicators and the devices. A type that is only declared is no policy yet: include its
 /// header.
 template <class T>
 concept policy =

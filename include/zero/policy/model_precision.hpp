@@ -7,8 +7,6 @@
 #include <zero/policy/precision.hpp>
 #include <zero/version.hpp>
 
-#include <type_traits>
-
 namespace zero::inline ZERO_ABI {
 
 namespace detail {

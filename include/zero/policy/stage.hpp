@@ -49,10 +49,7 @@ struct check_stage {
 template <int Number>
 struct Stage {
   using policy_category = stage_category;
-  static constexpr int value = Number;                         ///< the number of the stage
-  static constexpr bool shards_optimizer_state = Number >= 1;  ///< each rank updates its own 1/N
-  static constexpr bool shards_gradients = Number >= 2;        ///< each rank keeps its own sums
-  static constexpr bool shards_parameters = Number >= 3;  ///< parameters are gathered to be read
+  static constexpr int value = Number;  ///< the number of the stage
   static_assert(detail::check_stage<Number>::value);
 };
 

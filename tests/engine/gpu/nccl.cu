@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zero/comm/nccl.hpp>
+#include <zero/comm/nccl/nccl.hpp>
 
 #include "tests/laws/engine_bits.hpp"
 #include "tests/support/gpu_platform.cuh"
@@ -7,7 +7,7 @@
 #include "tests/support/text.hpp"
 #include "tests/support/zoo.hpp"
 
-#include <zero/comm/nccl_memory.hpp>
+#include <zero/comm/nccl/memory.hpp>
 #include <zero/core/dtype.hpp>
 #include <zero/core/error.hpp>
 #include <zero/cuda.cuh>

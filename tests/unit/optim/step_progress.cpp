@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 static_assert(std::is_trivially_copyable_v<zero::step_progress>);
@@ -53,4 +54,23 @@ TEST_CASE("counters that contradict each other are refused") {
   CHECK_THROWS_AS(check(8, 6, 3), zero::logic_error);
   CHECK_THROWS_AS(check(-1, -1, 0), zero::logic_error);
   CHECK_THROWS_AS(check(1, 0, -1), zero::logic_error);
+  CHECK_THROWS_AS(check(std::numeric_limits<std::int64_t>::min(), 0, 1), zero::logic_error);
+  CHECK_THROWS_AS(check(std::numeric_limits<std::int64_t>::max(), 0, -1), zero::logic_error);
+}
+
+TEST_CASE("a loss scale that no training can go on with is refused") {
+  auto const check = [](zero::loss_scale_state const& scaling) {
+    zero::check(zero::step_progress{1, 1, 0, scaling});
+  };
+  CHECK_NOTHROW(check({65536, 7, 2}));
+  CHECK_NOTHROW(check({0.5, 0, 1}));
+  for (double const scale : {0.0,
+                             -4.0,
+                             1e300,
+                             std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_AS(check({scale, 0, 1}), zero::logic_error);
+  }
+  CHECK_THROWS_AS(check({1, -1, 1}), zero::logic_error);
+  CHECK_THROWS_AS(check({1, 0, 0}), zero::logic_error);
 }

@@ -86,6 +86,8 @@ TEST_CASE("settings out of range are refused with a sentence that names them") {
   };
   refused({.world = 0}, "zero::plan: the number of ranks must be at least 1");
   refused({.stage = 4}, "zero::plan: the stage must be 0, 1, 2 or 3");
+  refused({.moments = -1}, "zero::plan: an optimizer keeps 0, 1 or 2 moments");
+  refused({.moments = 3}, "zero::plan: an optimizer keeps 0, 1 or 2 moments");
   refused({.world = 2049}, "zero::plan: at most 2048 ranks are supported");
   refused({.schedule = {.prefetch_units = -1}},
           "zero::plan: prefetch_units must be from 0 to 1024");

@@ -19,7 +19,7 @@
 #include <vector>
 
 // The ranks are streams of one GPU, so that their kernels run beside each other and meet. What
-// processes on several GPUs do is in tests/gpu/comm/detail/nccl/peers.cu.
+// processes on several GPUs do is in tests/gpu/comm/nccl/detail/peers.cu.
 
 namespace zero::test {
 
