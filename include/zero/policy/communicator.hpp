@@ -26,7 +26,7 @@ struct communicator_category {
   /// Judges how often an engine's list chooses.
   template <std::size_t Count>
   struct check_given_once {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(Count <= 1,
                   "zero::ZeroEngine: a communicator was given more than once; keep one.");
   };
@@ -38,7 +38,7 @@ struct communicator_category {
   /// The same, with its sentence.
   template <class Communicator, class Category, class Other>
   struct check_allowed {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(
         allows<Communicator, Category, Other>,
         "zero::ZeroEngine: this communicator cannot carry the memory of this device; Nccl needs "

@@ -21,7 +21,7 @@ struct offload_category {
   /// Judges how often an engine's list chooses.
   template <std::size_t Count>
   struct check_given_once {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(Count <= 1,
                   "zero::ZeroEngine: Offload<Tier> was given more than once; keep one.");
   };

@@ -29,7 +29,7 @@ struct optimizer_category {
   /// Judges how often an engine's list chooses.
   template <std::size_t Count>
   struct check_given_once {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(Count <= 1, "zero::ZeroEngine: an optimizer was given more than once; keep one.");
   };
   /// Whether an engine can have `Optimizer`.
@@ -39,7 +39,7 @@ struct optimizer_category {
   /// The same, with its sentence.
   template <class Optimizer>
   struct check_accepted {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(
         accepts<Optimizer>,
         "zero::ZeroEngine: this optimizer does not update element by element; optimizers that "

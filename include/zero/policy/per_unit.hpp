@@ -24,7 +24,7 @@ struct per_unit_category {
   /// Judges how often an engine's list chooses.
   template <std::size_t Count>
   struct check_given_once {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(Count <= 1,
                   "zero::ZeroEngine: PerUnit<...> was given more than once; keep one, with every "
                   "For<&Model::member, Stage<N>> in it.");
@@ -33,7 +33,7 @@ struct per_unit_category {
   /// Judges whether somebody else chooses the stage of all other units.
   template <bool Alone>
   struct check_brought {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(
         Alone,
         "zero::ZeroEngine: Stage<N> was given beside PerUnit<Default<Stage<N>>, ...>, and "

@@ -18,7 +18,7 @@ struct precision_category {
   /// Judges how often an engine's list chooses.
   template <std::size_t Count>
   struct check_given_once {
-    static constexpr bool value = true;
+    static constexpr bool value = true;  ///< to be asserted on
     static_assert(Count <= 1,
                   "zero::ZeroEngine: Precision<Format> was given more than once; keep one.");
   };

@@ -58,7 +58,7 @@ __device__ void load_vector(T const* from, float (&x)[N]) {
 }
 
 /// Rounds N floats to T and writes them, in the accesses of `load_vector`.
-/// @return in x, the values that were written
+/// @param x  afterwards the values that were written
 template <element T, std::size_t N>
 __device__ void store_vector(T* to, float (&x)[N]) {
   static_assert(N == 4 || N == 8);

@@ -19,9 +19,8 @@ TEST_CASE("functions of the driver are found by name, and missing ones are named
   auto const ask = driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
   CHECK(ask(&version) == CUDA_SUCCESS);
   CHECK(version >= 12000);
-  CHECK_THROWS_AS(
-      static_cast<void>(driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
-      zero::cuda_error);
+  CHECK_THROWS_AS(static_cast<void>(driver_function<decltype(&cuDriverGetVersion)>("cuNoSuch")),
+                  zero::cuda_error);
 }
 
 TEST_CASE("a failed call of the driver says which and why") {
