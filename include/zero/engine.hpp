@@ -169,10 +169,7 @@ class basic_zero_engine : public training<typename detail::engine_setup<Model, P
   void skip(Member Model::* pointer, std::int64_t index = 0) {
     auto const unit = unit_of(pointer, index);
     this->begin_lease();
-    auto const ph = this->core().cursor().active() &&
-                            this->core().cursor().awaits({unit, phase::backward, true})
-                        ? phase::backward
-                        : phase::forward;
+    auto const ph = this->core().cursor().next_phase();
     this->core().open(unit, ph);
     this->core().close(unit, ph);
   }

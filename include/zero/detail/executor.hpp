@@ -115,7 +115,8 @@ class executor {
       fail_misuse("a pass was ended outside a pass");
     }
     if (!cursor_.finished()) {
-      fail_misuse("the pass ended, but " + cursor_.describe_next() + " was expected");
+      fail_misuse("the pass ended, but " + cursor_.describe_next() +
+                  " was expected; visit every unit, by engine.skip where there is no work");
     }
     issue_point(segment_->tokens.size() + 1);
     cursor_.end();

@@ -43,6 +43,11 @@ class program_cursor {
     return t.unit == wanted.unit && t.ph == wanted.ph && t.open == wanted.open;
   }
 
+  /// The phase of the next open or close; of none, the forward phase.
+  [[nodiscard]] phase next_phase() const {
+    return active() && !finished() ? (*tokens_)[static_cast<std::size_t>(at_)].ph : phase::forward;
+  }
+
   /// Passes one token.
   void advance() { ++at_; }
 

@@ -34,6 +34,7 @@ TEST_CASE("a cursor expects the tokens of its pass, one after the other, and the
   for (std::size_t i = 0; i < pass.size(); ++i) {
     CHECK(cursor.position() == static_cast<std::int32_t>(i));
     CHECK_FALSE(cursor.finished());
+    CHECK(cursor.next_phase() == pass[i].ph);
     for (auto const& token : pass) {
       bool const same =
           token.unit == pass[i].unit && token.ph == pass[i].ph && token.open == pass[i].open;
@@ -54,6 +55,7 @@ TEST_CASE("each difference from what is expected is seen: unit, phase, open or c
   CHECK_FALSE(cursor.awaits({1, phase::forward, true}));
   CHECK_FALSE(cursor.awaits({0, phase::backward, true}));
   CHECK_FALSE(cursor.awaits({0, phase::forward, false}));
+  CHECK(cursor.next_phase() == phase::forward);
 }
 
 TEST_CASE("a second pass begins at its beginning") {
