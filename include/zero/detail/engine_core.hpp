@@ -31,12 +31,11 @@ namespace zero::inline ZERO_ABI::detail {
 template <class Types>
 class engine_core : public engine_steps<Types> {
  public:
-  using device_type = typename Types::device;
-  using kernels = typename device_type::kernels;
-  using communicator_type = typename Types::communicator;
-  using optimizer = typename Types::optimizer;
-  using parameter_type = typename Types::parameter_type;
-  using stream = typename device_type::stream_type;
+  using typename engine_steps<Types>::device_type;
+  using typename engine_steps<Types>::communicator_type;
+  using typename engine_steps<Types>::optimizer;
+  using typename engine_steps<Types>::parameter_type;
+  using typename engine_steps<Types>::stream;
 
   /// Collective: zeroes the pools, loads the kernels, compares the plan's digest over the ranks,
   /// runs each collective once; ends with a barrier.
