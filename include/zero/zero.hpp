@@ -81,6 +81,7 @@
 #include <zero/plan/segment.hpp>
 #include <zero/plan/slot_plan.hpp>
 #include <zero/plan/slots.hpp>
+#include <zero/plan/stage_text.hpp>
 #include <zero/plan/state_layout.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/plan/travel.hpp>

@@ -11,7 +11,7 @@
 #include <zero/plan/places.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/pools.hpp>
-#include <zero/plan/print.hpp>
+#include <zero/plan/stage_text.hpp>
 #include <zero/plan/transfers.hpp>
 #include <zero/version.hpp>
 

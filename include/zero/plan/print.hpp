@@ -9,6 +9,7 @@
 #include <zero/plan/placement.hpp>
 #include <zero/plan/plan.hpp>
 #include <zero/plan/segment.hpp>
+#include <zero/plan/stage_text.hpp>
 #include <zero/plan/wire.hpp>
 #include <zero/version.hpp>
 
@@ -65,19 +66,6 @@ namespace detail {
 }
 
 }  // namespace detail
-
-/// "stage 2", or "stage 3, some units in stage 1 and 2".
-[[nodiscard]] inline std::string stage_text(plan_config const& config) {
-  std::string others;
-  for (int stage = 0; stage <= 3; ++stage) {
-    bool const used = std::ranges::find(config.unit_stages, stage) != config.unit_stages.end();
-    if (stage != config.stage && used) {
-      others += (others.empty() ? "" : " and ") + std::to_string(stage);
-    }
-  }
-  return "stage " + std::to_string(config.stage) +
-         (others.empty() ? others : ", some units in stage " + others);
-}
 
 /// One operation in words: kind, unit, buffers, flags, piece.
 /// @param names names of the units, or empty for numbers
