@@ -60,11 +60,11 @@ class transfer_bodies {
         communicator_(&communicator) {}
 
   void run(operation const& op, operation_context const& context, stream s) {
-    auto const transfers = transfers_of(memory_->places(), op);
-    auto const tag = tag_of(op, context);
     if (op.kind == operation_kind::exchange && reads_others(op)) {
       return;  // the sum does it
     }
+    auto const transfers = transfers_of(memory_->places(), op);
+    auto const tag = tag_of(op, context);
     bool const grouped = op.unit >= 0 && op.range < 0;  // the ranges of a unit move together
     if (grouped) {
       communicator_->begin_group();
